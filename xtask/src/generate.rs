@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, Result, bail};
 use rooftree_protocol::Event;
 
-use crate::{finding::Finding, repository::Repository};
+use crate::{finding::Finding, page_types, repository::Repository};
 
 /// A file and what it has to say.
 pub struct Generated {
@@ -67,32 +67,55 @@ fn openapi(repository: &Repository) -> Result<Option<Generated>> {
         );
     }
     Ok(Some(Generated {
-        path: "docs/openapi.json",
+        path: OPENAPI,
         text: String::from_utf8(printed.stdout)?,
+    }))
+}
+
+const OPENAPI: &str = "docs/openapi.json";
+
+/// The types of the page's scripts, made from the OpenAPI document that is checked in; none where there is none.
+fn page_types(repository: &Repository) -> Result<Option<Generated>> {
+    if !repository.has(OPENAPI) {
+        return Ok(None);
+    }
+    Ok(Some(Generated {
+        path: "crates/server/ui/js/types.d.ts",
+        text: page_types::declarations(&repository.text(OPENAPI)?)?,
     }))
 }
 
 /// Writes what is out of date.
 pub fn run(repository: &Repository) -> Result<ExitCode> {
     for file in all()?.into_iter().chain(openapi(repository)?) {
-        let path = repository.root().join(file.path);
-        if fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
-            println!("{} is up to date", file.path);
-            continue;
-        }
-        if let Some(directory) = path.parent() {
-            fs::create_dir_all(directory)?;
-        }
-        fs::write(&path, file.text).with_context(|| format!("write {}", file.path))?;
-        println!("{} written", file.path);
+        update(repository, file)?;
+    }
+    // After the document that they are made from.
+    if let Some(types) = page_types(repository)? {
+        update(repository, types)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn update(repository: &Repository, file: Generated) -> Result<()> {
+    let path = repository.root().join(file.path);
+    if fs::read_to_string(&path).is_ok_and(|text| text == file.text) {
+        println!("{} is up to date", file.path);
+        return Ok(());
+    }
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    fs::write(&path, file.text).with_context(|| format!("write {}", file.path))?;
+    println!("{} written", file.path);
+    Ok(())
 }
 
 /// Objects to a generated file that does not say what the code says.
 pub fn check(repository: &Repository) -> Result<Vec<Finding>> {
     let stale = all()?
         .into_iter()
+        .chain(page_types(repository)?)
         .filter(|file| repository.text(file.path).ok().as_ref() != Some(&file.text));
     Ok(stale
         .map(|file| {
@@ -117,6 +140,7 @@ mod tests {
             Planted::new().with("docs/events.schema.json", "{}\n"),
             Planted::new().with("docs/actions.md", "old\n"),
             Planted::new().with("crates/server/ui/js/actions.js", "old\n"),
+            Planted::new().with(OPENAPI, "{}"),
         ] {
             assert!(
                 told(&check(&planted.repository()).unwrap()).contains("run cargo xtask generate")

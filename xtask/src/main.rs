@@ -11,6 +11,7 @@ mod finding;
 mod generate;
 mod kills;
 mod mutants;
+mod page_types;
 mod repository;
 mod suite;
 mod tidy;

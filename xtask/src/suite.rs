@@ -6,6 +6,8 @@
 mod command;
 mod counts;
 pub mod needs;
+mod npm_packages;
+mod page_scripts;
 mod reference_servers;
 mod schemathesis;
 mod sdk;

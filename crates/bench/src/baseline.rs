@@ -6,6 +6,7 @@
 pub mod baseline_client;
 pub mod durable_table;
 pub mod many_sessions;
+pub mod post_server;
 pub mod source_files;
 
 pub use durable_table::DurableTable;

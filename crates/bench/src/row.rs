@@ -11,6 +11,7 @@ pub enum FigureUnit {
     Seconds,
     Bytes,
     PerSecond,
+    Count,
 }
 
 /// The target in PERFORMANCE.md.
@@ -68,6 +69,16 @@ impl BenchRow {
         note: impl Into<String>,
     ) -> Self {
         Self::of(name, FigureUnit::Bytes, pair, target, note)
+    }
+
+    /// A row of counted things.
+    pub fn count(
+        name: impl Into<String>,
+        pair: MedianPair,
+        target: FigureTarget,
+        note: impl Into<String>,
+    ) -> Self {
+        Self::of(name, FigureUnit::Count, pair, target, note)
     }
 
     fn of(

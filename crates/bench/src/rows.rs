@@ -1,5 +1,7 @@
 //! All rows, in the order of the table. One file per kind of figure.
 
+mod api_posts;
+mod api_readers;
 mod definitions;
 pub mod delegation;
 mod deltas;
@@ -8,6 +10,7 @@ pub mod many_sessions;
 mod policy;
 mod posts;
 mod program;
+mod running_server;
 mod search;
 mod search_index;
 mod serve;
@@ -31,6 +34,8 @@ const GROUPS: &[(&str, MeasureFn)] = &[
     ("wires", wires::measure),
     ("program", program::measure),
     ("serve", serve::measure),
+    ("API posts", api_posts::measure),
+    ("API readers", api_readers::measure),
     ("posts", posts::measure),
     ("journal", journal::measure),
     ("crowd", many_sessions::measure),

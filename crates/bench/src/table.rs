@@ -85,6 +85,7 @@ fn shown(value: f64, unit: FigureUnit) -> String {
         FigureUnit::Bytes if value < 1e6 => format!("{} KB", digits(value / 1e3)),
         FigureUnit::Bytes => format!("{} MB", digits(value / 1e6)),
         FigureUnit::PerSecond => format!("{value:.0} /s"),
+        FigureUnit::Count => format!("{value:.0}"),
     }
 }
 
@@ -124,6 +125,7 @@ mod tests {
             (66_000.0, FigureUnit::Bytes, "66.0 KB"),
             (15_000_000.0, FigureUnit::Bytes, "15.0 MB"),
             (4321.4, FigureUnit::PerSecond, "4321 /s"),
+            (0.0, FigureUnit::Count, "0"),
         ] {
             assert_eq!(shown(value, unit), words);
         }

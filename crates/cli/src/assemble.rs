@@ -148,6 +148,7 @@ impl RuntimePlan {
                 wary: settings.permission.wary.unwrap_or(WARY),
                 sandbox,
                 approvals,
+                spawn: settings.permission.spawn.thresholds(),
             },
             models: ModelOptions {
                 default: overrides.model,

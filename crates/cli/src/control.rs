@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rooftree_client::{EmbeddedClient, RuntimeClient};
 use rooftree_protocol::{
     Command, ErrorCode, Principal, Problem, Session, Surface, command::CommandReply,
 };
@@ -25,6 +26,12 @@ pub fn named_owner() -> Principal {
         on_behalf_of: Some(name.unwrap_or_else(|| "user".into())),
         ..owner()
     }
+}
+
+/// A client of the runtime of this process, which acts as the owner.
+pub fn client(handle: &Handle) -> Arc<dyn RuntimeClient> {
+    let embedded = EmbeddedClient::new(handle.clone(), Arc::new(SystemClock), owner());
+    Arc::new(embedded)
 }
 
 /// Sends a command; says what went wrong in words for people.

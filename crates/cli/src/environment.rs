@@ -20,6 +20,9 @@ pub struct GlobalFlags {
     /// Work in this directory instead of the current one
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
+    /// Send the command to this server: http://HOST:PORT, or unix: for the one of this machine; also ROOFTREE_SERVER
+    #[arg(long, global = true, value_name = "URL")]
+    pub server: Option<String>,
     /// Print only the result, and why it failed
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,

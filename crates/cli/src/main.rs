@@ -5,6 +5,7 @@
 
 mod arguments;
 mod assemble;
+mod command_place;
 mod commands;
 mod configured_models;
 mod control;
@@ -31,6 +32,7 @@ mod providers;
 mod rules;
 mod sandbox;
 mod secrets;
+mod server_connection;
 mod session_lookup;
 mod settings;
 mod table;
@@ -103,8 +105,15 @@ fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit,
 }
 
 async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit, Problem> {
+    command_place::check(&command, environment)?;
     match command {
         CliCommand::Run(LazyArguments(arguments)) => run::execute(*arguments, environment).await,
+        // A conversation needs the runtime in this process; with a server it is one message.
+        CliCommand::Chat(LazyArguments(arguments))
+            if server_connection::address(environment).is_some() =>
+        {
+            run::execute(*arguments, environment).await
+        }
         CliCommand::Chat(LazyArguments(arguments)) => {
             conversation::execute(*arguments, environment, run_typed).await
         }

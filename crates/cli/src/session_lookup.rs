@@ -1,10 +1,14 @@
 //! Finds the session that was typed: a full id, its last characters, a name, or a run in it.
 
-use rooftree_protocol::{ErrorCode, Problem, RunId, Session};
+use rooftree_client::{RuntimeClient, SessionQuery};
+use rooftree_protocol::{ErrorCode, Problem, RunId, Session, SessionId};
 use rooftree_runtime::Queries;
 use rooftree_store::{RunFilter, SessionFilter};
 
-use crate::id_lookup::{self, IdKind, SHORTEST_SUFFIX};
+use crate::id_lookup::{self, IdCandidate, IdKind, SHORTEST_SUFFIX};
+
+/// Sessions of a server among which an end of an id or a name is looked for: the latest.
+const LISTED: usize = 200;
 
 const SESSION: IdKind = IdKind {
     singular: "session",
@@ -34,6 +38,29 @@ pub async fn session(store: &Queries, typed: &str, among: LookupScope) -> Result
             None => Err(missing(store, typed, among).await?),
         },
     }
+}
+
+/// The one session of a server that is meant: by its id, the end of its id, or its name.
+pub async fn on_server(client: &dyn RuntimeClient, typed: &str) -> Result<Session, Problem> {
+    if let Ok(id) = SessionId::parse(typed)
+        && let Some(session) = client.session(&id).await?
+    {
+        return Ok(session);
+    }
+    let query = SessionQuery {
+        agent: None,
+        limit: Some(LISTED),
+    };
+    let found = client.sessions(query).await?;
+    if let Some(named) = found.iter().find(|session| is_whole(session, typed)) {
+        return Ok(named.clone());
+    }
+    let candidates = found.into_iter().map(|session| IdCandidate {
+        id: session.id.to_string(),
+        description: described(&session),
+        value: session,
+    });
+    id_lookup::one(SESSION, typed, candidates.collect())
 }
 
 /// The session of a run, by the run's whole id: tasks and results name runs.

@@ -15,6 +15,7 @@ pub mod other_programs;
 mod parse_file;
 mod parse_value;
 mod providers;
+mod spawn;
 mod web;
 
 use std::{
@@ -32,6 +33,7 @@ pub use self::{
     groups::{LimitSettings, ModelSettings, PermissionSettings, SandboxSettings},
     parse_file::known_keys,
     providers::{ProviderSettings, ProviderTimeouts, WireName},
+    spawn::SpawnSettings,
     web::WebSettings,
 };
 use crate::environment::Environment;
@@ -172,6 +174,12 @@ impl Settings {
             Some(true) => self.permission.wary = Some(true),
             None => {}
         }
+        for key in self.permission.spawn.wider_in(project.permission.spawn) {
+            self.remarks.push(format!(
+                "{key} in {here} is ignored: a project cannot permit more than you do"
+            ));
+        }
+        self.permission.spawn = self.permission.spawn.narrowed_by(project.permission.spawn);
         for place in project.web.said() {
             self.remarks.push(format!(
                 "{place} in {here} is ignored: a project cannot decide what is reached and who is asked"

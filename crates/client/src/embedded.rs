@@ -4,16 +4,22 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rooftree_protocol::{
-    Command, Event, Principal, Problem, Session, SessionId, command::CommandReply,
+    Command, Event, Part, Principal, Problem, Session, SessionId, command::CommandReply,
 };
-use rooftree_runtime::{Clock, Handle};
-use rooftree_store::{Inquiry, SessionFilter};
+use rooftree_runtime::{AttachedFile, BoardFilter, BoardPage, Clock, EventFilter, Handle};
+use rooftree_store::{Inquiry, Owner, SessionFilter, TaskFilter, TaskRow};
 use rooftree_stream::{EventStream, StreamSetup};
-use rooftree_view::{StreamLimits, StreamPatch, StreamRequest};
+use rooftree_view::{
+    ByeReason, StreamFrame, StreamLimits, StreamPatch, StreamRequest, board::BoardSnapshot,
+};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::{PendingQuestion, RuntimeClient, SessionQuery, Watch, WatchUpdate, watch::WatchSource};
+use crate::{
+    EventFeed, PendingQuestion, RuntimeClient, SessionQuery, SessionWork, Watch, WatchUpdate,
+    stream_cursors::{FrameCheck, StreamCursors},
+    watch::WatchSource,
+};
 
 /// A client of the runtime in this process, acting as one principal.
 #[derive(Clone)]
@@ -74,7 +80,61 @@ impl RuntimeClient for EmbeddedClient {
             .collect())
     }
 
+    async fn session_work(&self, id: &SessionId) -> Result<SessionWork, Problem> {
+        let queries = self.handle.queries(&self.who);
+        let is_unfinished = queries.is_unfinished(id).await;
+        let owner = queries.owner(id).await.map_err(|error| error.problem())?;
+        let us = Owner::this_process();
+        let owner = owner.filter(|owner| *owner != us && !owner.is_dead_for(&us));
+        Ok(SessionWork {
+            is_unfinished: is_unfinished.map_err(|error| error.problem())?,
+            elsewhere: owner.map(|owner| format!("process {} on {}", owner.pid, owner.host)),
+        })
+    }
+
+    async fn tasks(&self, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Problem> {
+        let filter = TaskFilter {
+            session: session.cloned(),
+            ..TaskFilter::default()
+        };
+        let found = self.handle.queries(&self.who).tasks(filter).await;
+        found.map_err(|error| error.problem())
+    }
+
+    async fn board(&self, agent: Option<&str>) -> Result<BoardSnapshot, Problem> {
+        let filter = BoardFilter {
+            agent: agent.map(str::to_owned),
+            ..BoardFilter::default()
+        };
+        let page = self.handle.queries(&self.who).board(filter).await;
+        let BoardPage { rev, rows, .. } = page.map_err(|error| error.problem())?;
+        Ok(BoardSnapshot { rev, rows })
+    }
+
+    async fn attach(&self, file: AttachedFile) -> Result<Part, Problem> {
+        let part = self.handle.attachment(&self.who, file).await;
+        part.map_err(|error| error.problem())
+    }
+
+    fn follow(&self, session: &SessionId, after: u64) -> EventFeed {
+        let session = session.clone();
+        let filter = EventFilter { session, after };
+        EventFeed::new(self.handle.subscribe_tree(&self.who, filter))
+    }
+
     fn watch(&self, request: StreamRequest) -> Watch {
+        let (stream, changes) = self.open_stream(request.clone());
+        Watch::new(EmbeddedWatch {
+            client: self.clone(),
+            cursors: StreamCursors::new(request),
+            stream,
+            changes,
+        })
+    }
+}
+
+impl EmbeddedClient {
+    fn open_stream(&self, request: StreamRequest) -> (EventStream, mpsc::Sender<StreamPatch>) {
         let (changes, patches) = mpsc::channel(16);
         let setup = StreamSetup {
             handle: self.handle.clone(),
@@ -89,15 +149,15 @@ impl RuntimeClient for EmbeddedClient {
             changes: patches,
             stopping: CancellationToken::new(),
         };
-        Watch::new(EmbeddedWatch {
-            stream: EventStream::new(setup, request),
-            changes,
-        })
+        (EventStream::new(setup, request), changes)
     }
 }
 
-/// A watch in the same process.
+/// A watch in the same process. A reader that was too slow, for instance because its process was stopped, continues at
+/// its cursors.
 struct EmbeddedWatch {
+    client: EmbeddedClient,
+    cursors: StreamCursors,
     stream: EventStream,
     changes: mpsc::Sender<StreamPatch>,
 }
@@ -105,11 +165,22 @@ struct EmbeddedWatch {
 #[async_trait]
 impl WatchSource for EmbeddedWatch {
     async fn next(&mut self) -> Option<WatchUpdate> {
-        let frame = self.stream.next().await?;
-        Some(WatchUpdate::Frame(Box::new(frame)))
+        loop {
+            let frame = self.stream.next().await?;
+            if let StreamFrame::Bye(bye) = &frame
+                && bye.reason == ByeReason::Lagging
+            {
+                (self.stream, self.changes) = self.client.open_stream(self.cursors.request());
+                continue;
+            }
+            if self.cursors.take(&frame) == FrameCheck::Deliver {
+                return Some(WatchUpdate::Frame(Box::new(frame)));
+            }
+        }
     }
 
     async fn change(&mut self, patch: StreamPatch) -> Result<(), Problem> {
+        self.cursors.change(&patch);
         // A stream that is gone has ended.
         let _ = self.changes.send(patch).await;
         Ok(())

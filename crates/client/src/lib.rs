@@ -4,11 +4,12 @@
 //! process, [`RemoteClient`] a server. A watch over HTTP reconnects by itself and continues at its cursors: durable events
 //! come once, in order and without a gap, however often the connection breaks.
 //!
-//! Key types: [`RuntimeClient`], [`EmbeddedClient`], [`RemoteClient`], [`Watch`], [`WatchUpdate`], [`PostQueue`]. Not in
-//! it: drawing, settings, keys.
+//! Key types: [`RuntimeClient`], [`EmbeddedClient`], [`RemoteClient`], [`Watch`], [`WatchUpdate`], [`EventFeed`],
+//! [`PostQueue`]. Not in it: drawing, settings, keys.
 #![warn(missing_docs)]
 
 mod embedded;
+mod event_feed;
 mod post_queue;
 mod remote;
 mod runtime_client;
@@ -16,7 +17,8 @@ mod stream_cursors;
 mod watch;
 
 pub use embedded::EmbeddedClient;
+pub use event_feed::{EventFeed, FeedUpdate};
 pub use post_queue::{PostQueue, UnsentPost};
 pub use remote::{RemoteClient, RemoteOptions, RetryPauses};
-pub use runtime_client::{PendingQuestion, RuntimeClient, SessionQuery};
+pub use runtime_client::{PendingQuestion, RuntimeClient, SessionQuery, SessionWork};
 pub use watch::{ConnectionState, Watch, WatchUpdate};

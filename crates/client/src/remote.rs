@@ -15,11 +15,16 @@ use std::{
 
 use async_trait::async_trait;
 use rooftree_protocol::{
-    Command, Event, Problem, Session, SessionId,
-    api_paths::{COMMANDS, SESSION, SESSION_EVENTS, SESSIONS, STREAM, STREAM_ONE, fill},
+    BlobId, Command, Event, Part, Problem, Session, SessionId, Timestamp,
+    api_paths::{
+        ATTACHMENTS, BOARD, COMMANDS, SESSION, SESSION_EVENTS, SESSIONS, STREAM, STREAM_ONE, TASKS,
+        fill,
+    },
     command::CommandReply,
 };
-use rooftree_view::{StreamPatch, StreamRequest};
+use rooftree_runtime::AttachedFile;
+use rooftree_store::{TaskRow, TaskStatus};
+use rooftree_view::{StreamPatch, StreamRequest, board::BoardSnapshot};
 use serde::Deserialize;
 
 use self::{
@@ -27,7 +32,10 @@ use self::{
     http::{HttpConnection, RefusedRequest},
     remote_watch::RemoteWatch,
 };
-use crate::{PendingQuestion, RuntimeClient, SessionQuery, Watch, stream_cursors::StreamCursors};
+use crate::{
+    EventFeed, PendingQuestion, RuntimeClient, SessionQuery, SessionWork, Watch,
+    event_feed::WatchFeed, stream_cursors::StreamCursors,
+};
 
 /// Where a server is, and how to be let in.
 #[derive(Clone)]
@@ -198,6 +206,53 @@ struct QuestionsAnswer {
     questions: Vec<PendingQuestion>,
 }
 
+#[derive(Deserialize)]
+struct WorkAnswer {
+    state: String,
+}
+
+#[derive(Deserialize)]
+struct UploadAnswer {
+    blob: BlobId,
+}
+
+#[derive(Deserialize)]
+struct TasksAnswer {
+    tasks: Vec<TaskAnswer>,
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct TaskAnswer {
+    task: String,
+    session: SessionId,
+    kind: String,
+    title: String,
+    state: TaskStatus,
+    detail: String,
+    started_at: Timestamp,
+    ended_at: Option<Timestamp>,
+    child: Option<SessionId>,
+}
+
+impl From<TaskAnswer> for TaskRow {
+    fn from(task: TaskAnswer) -> Self {
+        Self {
+            id: task.task,
+            session: task.session,
+            kind: task.kind,
+            title: task.title,
+            status: task.state,
+            process_group: None,
+            detail: task.detail,
+            started_at: task.started_at,
+            ended_at: task.ended_at,
+            child: task.child,
+            data: serde_json::Map::new(),
+        }
+    }
+}
+
 #[async_trait]
 impl RuntimeClient for RemoteClient {
     async fn send(&self, command: Command) -> Result<CommandReply, Problem> {
@@ -239,6 +294,50 @@ impl RuntimeClient for RemoteClient {
         let path = fill(rooftree_protocol::api_paths::OPEN_QUESTIONS, &[]);
         let found: QuestionsAnswer = self.http.get(&path).await?;
         Ok(found.questions)
+    }
+
+    async fn session_work(&self, id: &SessionId) -> Result<SessionWork, Problem> {
+        let found: WorkAnswer = self.http.get(&fill(SESSION, &[id.as_str()])).await?;
+        Ok(SessionWork {
+            is_unfinished: found.state != "resting",
+            elsewhere: None,
+        })
+    }
+
+    async fn tasks(&self, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Problem> {
+        let mut tasks = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let session = session.map(|session| ("session", session.to_string()));
+            let page = cursor.take().map(|cursor| ("cursor", cursor));
+            let query: Vec<(&str, String)> = session.into_iter().chain(page).collect();
+            let page: TasksAnswer = self.http.get_with(&fill(TASKS, &[]), &query).await?;
+            tasks.extend(page.tasks.into_iter().map(TaskRow::from));
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => return Ok(tasks),
+            }
+        }
+    }
+
+    async fn board(&self, agent: Option<&str>) -> Result<BoardSnapshot, Problem> {
+        let agent = agent.map(|agent| ("agent", agent.to_owned()));
+        let query: Vec<(&str, String)> = agent.into_iter().collect();
+        Ok(self.http.get_with(&fill(BOARD, &[]), &query).await?)
+    }
+
+    async fn attach(&self, file: AttachedFile) -> Result<Part, Problem> {
+        if let Some(inline) = file.inline_part() {
+            return Ok(inline);
+        }
+        let path = fill(ATTACHMENTS, &[]);
+        let uploaded: UploadAnswer = self.http.upload(&path, file.bytes.clone()).await?;
+        Ok(file.uploaded_part(uploaded.blob))
+    }
+
+    fn follow(&self, session: &SessionId, after: u64) -> EventFeed {
+        let watch = self.watch(WatchFeed::request(session, after));
+        EventFeed::new(WatchFeed::new(watch, session.clone()))
     }
 
     fn watch(&self, request: StreamRequest) -> Watch {

@@ -2,12 +2,15 @@
 
 use async_trait::async_trait;
 use rooftree_protocol::{
-    Command, Event, EventBody, Problem, RunId, Session, SessionId, Timestamp, command::CommandReply,
+    Command, Event, EventBody, Part, Problem, RunId, Session, SessionId, Timestamp,
+    command::CommandReply,
 };
-use rooftree_view::StreamRequest;
+use rooftree_runtime::AttachedFile;
+use rooftree_store::TaskRow;
+use rooftree_view::{StreamRequest, board::BoardSnapshot};
 use serde::{Deserialize, Serialize};
 
-use crate::Watch;
+use crate::{EventFeed, Watch};
 
 /// What a program can do with a runtime. Errors say what failed, why, and what to do.
 #[async_trait]
@@ -33,8 +36,32 @@ pub trait RuntimeClient: Send + Sync {
     /// Permission requests and questions that wait for an answer, the oldest first.
     async fn open_questions(&self) -> Result<Vec<PendingQuestion>, Problem>;
 
+    /// Whether something is left to do in a session, and who works on it.
+    async fn session_work(&self, id: &SessionId) -> Result<SessionWork, Problem>;
+
+    /// Background agents and programs, of one session or of all, the latest first.
+    async fn tasks(&self, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Problem>;
+
+    /// The board as it is now, of one agent or of all.
+    async fn board(&self, agent: Option<&str>) -> Result<BoardSnapshot, Problem>;
+
+    /// The part of a message for a file. Bytes that do not go into the message are stored.
+    async fn attach(&self, file: AttachedFile) -> Result<Part, Problem>;
+
+    /// Follows a session and all below it, from after this event on.
+    fn follow(&self, session: &SessionId, after: u64) -> EventFeed;
+
     /// Watches sessions and topics from their cursors on.
     fn watch(&self, request: StreamRequest) -> Watch;
+}
+
+/// How the work of a session stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionWork {
+    /// Whether a run is open or mail waits.
+    pub is_unfinished: bool,
+    /// The living process that works on it, if that is neither this one nor the server.
+    pub elsewhere: Option<String>,
 }
 
 /// Which sessions to list.

@@ -88,7 +88,12 @@ impl BlockSplitter {
         blocks
     }
 
-    /// The text that is not closed yet, if there is any.
+    /// The text that is not closed yet.
+    pub(crate) fn rest(&self) -> &str {
+        self.buffer.get(self.start..).unwrap_or_default()
+    }
+
+    /// The same as a block, if there is any.
     pub(crate) fn open(&self) -> Option<SourceBlock> {
         let text = self.buffer.get(self.start..)?;
         let kind = match self.open {

@@ -1,8 +1,9 @@
 //! Markdown renderer with two outputs: styled lines for terminals, rendered while text streams, and sanitized HTML.
 //!
 //! [`MarkdownStream`] takes text as it arrives and returns finished lines; a line that was returned never changes.
-//! [`to_html`] renders a whole text for a web page. Both treat their input as untrusted: no control character and
-//! no escape sequence gets into a line, and no tag, script, remote image or unknown address scheme into HTML.
+//! [`to_html`] renders a whole text for a web page, [`HtmlStream`] the blocks of one that arrives. All treat their
+//! input as untrusted: no control character and no escape sequence gets into a line, and no tag, script, remote image or
+//! unknown address scheme into HTML.
 //!
 //! ```
 //! use rooftree_markdown::{LineOptions, MarkdownStream, plain_text, to_html};
@@ -19,6 +20,7 @@
 
 mod blocks;
 mod html;
+mod html_stream;
 mod layout;
 mod line;
 mod options;
@@ -29,6 +31,7 @@ mod visible;
 mod wrap;
 
 pub use html::to_html;
+pub use html_stream::HtmlStream;
 pub use line::{MarkdownLine, MarkdownSpan, SpanStyle, ansi_text, plain_text};
 pub use options::{LineOptions, StyleMarks};
 pub use stream::{MarkdownStream, to_lines};

@@ -81,7 +81,7 @@ pub enum Command {
         /// Which one.
         session: SessionId,
     },
-    /// Stop the run a session is working on. Queued mail stays.
+    /// Stop the run a session is working on, or the one that its first waiting message is about to start. Other mail stays.
     Cancel {
         /// Which one.
         session: SessionId,

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionMode,
-    PermissionScope, Principal, Question, QuestionId, QuestionReply, Repeat, RunId, SessionId,
-    Timestamp, Todo, ToolKind,
+    CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionKind,
+    PermissionMode, PermissionScope, Principal, Question, QuestionId, QuestionReply, Repeat, RunId,
+    SessionId, SpawnGroup, Timestamp, Todo, ToolKind,
     file_undo::{FilePreimage, FileUndo},
     inquiry::Answer,
 };
@@ -221,18 +221,18 @@ pub enum EventBody {
     /// A call ended; each call has exactly one of these.
     #[serde(rename = "tool.completed")]
     ToolCompleted(ToolRecord),
-    /// Somebody must say yes or no to a call.
+    /// Somebody must say yes or no to a call, or to all calls of a reply that start agents.
     #[serde(rename = "permission.requested")]
     PermissionRequested {
         /// The question's name.
         id: PermissionId,
-        /// Which call.
+        /// Which call; the first one, for kind `spawn`.
         call: CallId,
         /// Canonical tool name.
         tool: String,
         /// What it would do, for people: a command, a diff.
         title: String,
-        /// More about it: the diff of an edit.
+        /// More about it: the diff of an edit, the list of agents.
         detail: String,
         /// What it does to the world.
         effect: Effect,
@@ -249,6 +249,12 @@ pub enum EventBody {
         /// For how long a yes can hold.
         #[serde(default)]
         scopes: Vec<PermissionScope>,
+        /// Whether it is about one call, or about all calls of a reply that start agents. Absent for one call.
+        #[serde(default, skip_serializing_if = "PermissionKind::is_call")]
+        kind: PermissionKind,
+        /// The agents that would be started, for kind `spawn`.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        spawn: Vec<SpawnGroup>,
     },
     /// The question is settled.
     #[serde(rename = "permission.resolved")]

@@ -14,6 +14,7 @@ pub mod definition;
 pub mod effect;
 pub mod error;
 pub mod event;
+pub mod fan_out;
 pub mod file_undo;
 pub mod host_pattern;
 pub mod ids;
@@ -47,6 +48,7 @@ pub use definition::{
 };
 pub use error::{ErrorCode, Problem};
 pub use event::{Event, EventBody, RunStatus};
+pub use fan_out::{PermissionKind, SpawnCall, SpawnForecast, SpawnGroup, SpawnThresholds};
 pub use host_pattern::HostPattern;
 pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, QuestionId, RunId, SessionId};
 pub use inquiry::{

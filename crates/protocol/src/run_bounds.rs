@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Confinement, Limits, Network, PermissionMode, SandboxMode};
+use crate::{Confinement, Limits, Network, PermissionMode, SandboxMode, SpawnThresholds};
 
 /// What a run may have at most, besides its rules: recorded in `run.started`.
 ///
@@ -28,6 +28,9 @@ pub struct RunBounds {
     pub max_cost_usd: Option<f64>,
     /// How deep it may delegate.
     pub depth: u32,
+    /// How many agents one reply may start without asking; the defaults in runs of earlier versions.
+    #[serde(default)]
+    pub spawn: SpawnThresholds,
 }
 
 impl RunBounds {
@@ -46,6 +49,7 @@ impl RunBounds {
             run_timeout_secs: limits.run_timeout_secs,
             max_cost_usd: limits.max_cost_usd,
             depth: limits.depth,
+            spawn: SpawnThresholds::default(),
         }
     }
 

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use crate::{
-    EventBody, InquiryResponse, Message, Origin, Part, Problem, Question, QuestionReply, Todo,
-    event::HookNote, inquiry::Answer,
+    EventBody, InquiryResponse, Message, Origin, Part, Problem, Question, QuestionReply, SpawnCall,
+    SpawnGroup, Todo, event::HookNote, inquiry::Answer,
 };
 
 /// Returns the replacement of a text; none if it stays as it is.
@@ -352,10 +352,35 @@ fn permission(body: &mut EventBody, edit: TextEdit<'_>) {
         reason,
         digest: _,
         scopes: _,
+        kind: _,
+        spawn,
     } = body
     {
         [tool, title, detail, rule, reason]
             .into_iter()
             .for_each(|one| text(one, edit));
+        spawn.iter_mut().for_each(|group| spawned(group, edit));
+    }
+}
+
+fn spawned(group: &mut SpawnGroup, edit: TextEdit<'_>) {
+    let SpawnGroup {
+        agent,
+        model,
+        tools,
+        lost,
+        forecast: _,
+        calls,
+    } = group;
+    text(agent, edit);
+    optional(model, edit);
+    tools.iter_mut().chain(lost).for_each(|one| text(one, edit));
+    for SpawnCall {
+        call: _,
+        title,
+        digest: _,
+    } in calls
+    {
+        text(title, edit);
     }
 }

@@ -3,7 +3,7 @@
 use std::{fs, path::PathBuf};
 
 use rooftree_protocol::{ErrorCode, Limits, Part, Problem};
-use rooftree_runtime::Handle;
+use rooftree_runtime::{AttachedFile, Handle};
 
 use crate::{
     error::{Error, Result},
@@ -68,7 +68,9 @@ impl FileAttachment {
             let why = format!("it has {} bytes, and {limit} are allowed", bytes.len());
             return Err(refused(why));
         }
-        Ok(handle.attachment(&owner(), &self.name, bytes).await?)
+        let name = self.name;
+        let file = AttachedFile { name, bytes };
+        Ok(handle.attachment(&owner(), file).await?)
     }
 }
 

@@ -55,8 +55,8 @@ pub use rooftree_process::sandbox;
 pub use rooftree_protocol as protocol;
 pub use rooftree_protocol::{
     AgentDefinition, Effect, ErrorCode, Event, EventBody, HostPattern, McpServer, MemoryScope,
-    Network, PermissionId, PermissionMode, RunId, RunStatus, SandboxMode, SessionId, ToolSpec,
-    Usage, Verifier,
+    Network, PermissionId, PermissionKind, PermissionMode, RunId, RunStatus, SandboxMode,
+    SessionId, SpawnCall, SpawnForecast, SpawnGroup, ToolSpec, Usage, Verifier,
 };
 pub use rooftree_providers as providers;
 pub use rooftree_providers::Provider;

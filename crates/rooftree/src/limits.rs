@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, Problem};
+use rooftree_protocol::{AgentDefinition, ErrorCode, Problem, SpawnThresholds};
 
 /// Bounds for all agents of a query or a runtime, whatever their definitions say. What is not set stays as it is.
 ///
@@ -32,6 +32,9 @@ pub struct AgentLimits {
     retries: Option<u32>,
     inbox: Option<u64>,
     permission_timeout: Option<Duration>,
+    spawn_agents: Option<u32>,
+    spawn_cost: Option<f64>,
+    spawn_depth: Option<u32>,
 }
 
 impl AgentLimits {
@@ -74,6 +77,26 @@ impl AgentLimits {
     /// Delegated runs below one root, at any depth, that are at work at the same time. Usually 64.
     pub fn max_descendants(mut self, descendants: usize) -> Self {
         self.descendants = Some(descendants);
+        self
+    }
+
+    /// Agents that one reply may start without a permission request. Usually 8.
+    pub fn spawn_without_asking(mut self, agents: u32) -> Self {
+        self.spawn_agents = Some(agents);
+        self
+    }
+
+    /// US dollars that the agents of one reply may be expected to cost without a permission request. Usually without
+    /// limit.
+    pub fn spend_without_asking(mut self, dollars: f64) -> Self {
+        self.spawn_cost = Some(dollars);
+        self
+    }
+
+    /// How deep below the first agent agents may be started without a permission request. Usually as deep as
+    /// delegation goes.
+    pub fn delegate_without_asking(mut self, depth: u32) -> Self {
+        self.spawn_depth = Some(depth);
         self
     }
 
@@ -136,7 +159,18 @@ impl AgentLimits {
             retries: others.retries.or(self.retries),
             inbox: others.inbox.or(self.inbox),
             permission_timeout: others.permission_timeout.or(self.permission_timeout),
+            spawn_agents: others.spawn_agents.or(self.spawn_agents),
+            spawn_cost: others.spawn_cost.or(self.spawn_cost),
+            spawn_depth: others.spawn_depth.or(self.spawn_depth),
         }
+    }
+
+    /// How many agents one reply may start without a permission request.
+    pub(crate) fn spawn_thresholds(&self) -> SpawnThresholds {
+        let mut thresholds = SpawnThresholds::default();
+        set(&mut thresholds.agents, self.spawn_agents);
+        (thresholds.cost_usd, thresholds.depth) = (self.spawn_cost, self.spawn_depth);
+        thresholds
     }
 
     /// Validates them: agents must be able to work within them at all.

@@ -1,11 +1,11 @@
-//! A permission request for one tool call, and the decision on it.
+//! A permission request for one tool call, or for the agents that one reply starts, and the decision on it.
 
 use rooftree_protocol::{
-    CallId, Effect, Event, EventBody, PermissionId, PermissionScope, RunId, SessionId, Timestamp,
-    command::Answer,
+    CallId, Effect, Event, EventBody, PermissionId, PermissionKind, PermissionScope, RunId,
+    SessionId, SpawnGroup, Timestamp, command::Answer,
 };
 
-/// A tool call needs a yes or no.
+/// A tool call, or all calls of a reply that start agents, need a yes or no.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PermissionRequest {
@@ -17,13 +17,13 @@ pub struct PermissionRequest {
     pub run: Option<RunId>,
     /// The definition at work.
     pub agent: String,
-    /// Which call.
+    /// Which call; the first one, for kind `Spawn`.
     pub call: CallId,
     /// Canonical tool name.
     pub tool: String,
     /// What it would do: a path, a command.
     pub title: String,
-    /// More about it: the diff of an edit.
+    /// More about it: the diff of an edit, the list of agents.
     pub detail: String,
     /// What it does to the world.
     pub effect: Effect,
@@ -31,6 +31,12 @@ pub struct PermissionRequest {
     pub rule: String,
     /// When it is answered with no by itself.
     pub until: Timestamp,
+    /// Why a person is asked.
+    pub reason: String,
+    /// Whether it is about one call or about all agents of a reply.
+    pub kind: PermissionKind,
+    /// The agents that would be started, for kind `Spawn`.
+    pub spawn: Vec<SpawnGroup>,
 }
 
 impl PermissionRequest {
@@ -45,6 +51,9 @@ impl PermissionRequest {
             effect,
             rule,
             until,
+            reason,
+            kind,
+            spawn,
             ..
         } = &event.body
         else {
@@ -62,6 +71,9 @@ impl PermissionRequest {
             effect: *effect,
             rule: rule.clone(),
             until: *until,
+            reason: reason.clone(),
+            kind: *kind,
+            spawn: spawn.clone(),
         })
     }
 }

@@ -134,6 +134,7 @@ impl RuntimeConfig {
                 wary: true,
                 sandbox,
                 approvals,
+                spawn: self.limits.spawn_thresholds(),
             },
             limits: LimitOverrides {
                 max_turns: self.limits.turns,

@@ -13,6 +13,7 @@ mod call_progress;
 mod check;
 mod compaction;
 mod decide;
+mod fan_out;
 pub(crate) mod history;
 mod hook_points;
 mod inquire;
@@ -59,7 +60,7 @@ use self::{
 };
 use crate::{
     Error, ProjectContext, checks::WorkCheck, resolved_agent::ResolvedAgent,
-    runtime_context::RuntimeContext,
+    runtime_context::RuntimeContext, signals::AgentSignal,
 };
 
 /// An agent: a session that is awake.
@@ -264,6 +265,20 @@ impl AgentActor {
     /// Takes in every signal that is there, without waiting. What must end the run is kept in `ending`.
     fn apply_pending_signals(&mut self) -> Result<(), Error> {
         while let Some(signal) = self.inbox.signals.try_next() {
+            if let Some(end) = self.apply_signal(signal)? {
+                self.inbox.end_reason = Some(end);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in signals that came while a run was being started. A command to stop that names no run was sent before there
+    /// was a message to work on, so it is not meant for this run.
+    fn apply_signals_before_run(&mut self) -> Result<(), Error> {
+        while let Some(signal) = self.inbox.signals.try_next() {
+            if matches!(signal, AgentSignal::Cancel(None, _)) {
+                continue;
+            }
             if let Some(end) = self.apply_signal(signal)? {
                 self.inbox.end_reason = Some(end);
             }

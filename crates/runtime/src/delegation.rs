@@ -10,6 +10,7 @@ mod bounds;
 mod dialect;
 mod inherit;
 mod isolation;
+mod plan;
 mod request;
 mod response;
 mod rights;

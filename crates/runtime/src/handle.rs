@@ -34,6 +34,7 @@ pub use self::{
         TOKEN_PREFIX,
     },
     api_agents::{AgentChange, AgentChangeOutcome},
+    attachment::AttachedFile,
     files::{AuditedFileChange, FileChangeIntent},
     queries::{ListPage, Queries},
 };

@@ -47,19 +47,27 @@ pub async fn answer(
         && answer.scope != PermissionScope::Once
         && !scopes.contains(&answer.scope)
     {
-        return Err(Problem::new(
-            ErrorCode::InvalidArguments,
-            format!("{id} can only be answered once"),
-        )
-        .cause("a rule requires that the user is asked about it every time")
-        .fix("answer for this call alone")
-        .into());
+        return Err(scope_not_offered(id, scopes).into());
     }
     match store.answer(&asked.id, answered).await? {
         AnswerOutcome::Taken(inquiry) => Ok(*inquiry),
         AnswerOutcome::Late(inquiry) => Err(late(&inquiry, at).into()),
         AnswerOutcome::Unknown => Err(unknown(id).into()),
     }
+}
+
+fn scope_not_offered(id: &str, scopes: &[PermissionScope]) -> Problem {
+    let invalid = |words: String| Problem::new(ErrorCode::InvalidArguments, words);
+    if scopes.contains(&PermissionScope::Session) {
+        return invalid(format!(
+            "{id} can be answered once or for this session, not for longer"
+        ))
+        .cause("it is about how many agents one reply starts")
+        .fix("answer once or for the session; permission.spawn_agents in the settings holds for longer");
+    }
+    invalid(format!("{id} can only be answered once"))
+        .cause("a rule requires that the user is asked about it every time")
+        .fix("answer for this call alone")
 }
 
 /// The answer of a person.

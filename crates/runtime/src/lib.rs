@@ -62,8 +62,9 @@ pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
 pub use handle::{
-    AgentChange, AgentChangeOutcome, AuditedFileChange, Handle, InvitedPerson, IssuedLink,
-    IssuedToken, ListPage, NewAccessLink, NewAccessToken, Queries, RequestKey, TOKEN_PREFIX,
+    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, Handle, InvitedPerson,
+    IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, Queries, RequestKey,
+    TOKEN_PREFIX,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

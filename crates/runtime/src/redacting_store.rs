@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rooftree_protocol::{
     Account, BlobId, Command, Event, Lane, MessageId, Principal, Session, SessionId, Timestamp,
-    text_visitor,
+    Usage, text_visitor,
 };
 use rooftree_store::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
@@ -219,6 +219,10 @@ impl SessionStore for RedactingStore {
 
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
         self.store.runs(filter)
+    }
+
+    fn past_runs(&self, account: &Account, agent: &str, limit: usize) -> Pending<Vec<Usage>> {
+        self.store.past_runs(account, agent, limit)
     }
 
     fn usage(&self, filter: UsageFilter) -> Pending<Vec<UsageRow>> {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rooftree_process::EnvironmentFilter;
-use rooftree_protocol::{ModelChoice, PermissionMode, Problem};
+use rooftree_protocol::{ModelChoice, PermissionMode, Problem, SpawnThresholds};
 use rooftree_providers::ModelCatalog;
 use rooftree_store::Store;
 use rooftree_tools::{BackgroundProcesses, Policy, SandboxConfig, Toolset, mcp::McpServerPool};
@@ -127,6 +127,8 @@ pub struct RightsOptions {
     pub sandbox: SandboxConfig,
     /// Whether there is a client to ask.
     pub approvals: ApprovalSource,
+    /// How many agents one reply may start without asking.
+    pub spawn: SpawnThresholds,
 }
 
 impl RightsOptions {
@@ -140,6 +142,7 @@ impl RightsOptions {
             wary: true,
             sandbox: SandboxConfig::off(),
             approvals: ApprovalSource::Nobody,
+            spawn: SpawnThresholds::default(),
         }
     }
 }

@@ -17,6 +17,8 @@ mod conversation;
 mod demo;
 mod events;
 mod extract;
+mod html_cache;
+mod idempotency;
 mod inquiry_types;
 mod login;
 mod messages;
@@ -49,7 +51,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::problem::ApiProblem;
-use self::{route_table::ApiRoute, stream::StreamRegistry};
+use self::{html_cache::HtmlCache, route_table::ApiRoute, stream::StreamRegistry};
 use crate::{access::AccessCheck, catalog::ServerCatalog};
 
 /// What the API serves.
@@ -71,6 +73,7 @@ pub(crate) struct ApiState {
     pub(crate) access: Arc<AccessCheck>,
     pub(crate) options: ApiOptions,
     pub(crate) streams: StreamRegistry,
+    pub(crate) html: Arc<HtmlCache>,
     pub(crate) stopping: CancellationToken,
 }
 
@@ -102,7 +105,8 @@ fn routes() -> Vec<ApiRoute> {
         persons::routes(),
         audit::routes(),
     ];
-    parts.into_iter().flatten().collect()
+    let routes = parts.into_iter().flatten();
+    routes.map(ApiRoute::with_key_header).collect()
 }
 
 /// A route of the API, for tests that try each of them.
@@ -118,6 +122,8 @@ pub struct ListedRoute {
     pub has_body: bool,
     /// Whether it may answer with a stream of events, which does not end.
     pub is_stream: bool,
+    /// Whether it heeds `Idempotency-Key` for its answer.
+    pub heeds_key: bool,
 }
 
 /// All routes of the API, from the same table as the router.
@@ -133,6 +139,7 @@ pub fn listed_routes() -> Vec<ListedRoute> {
                 .as_ref()
                 .is_some_and(|body| body.schema.is_some()),
             is_stream: route.is_stream,
+            heeds_key: route.keys != idempotency::KeyUse::None,
         })
         .collect()
 }
@@ -152,10 +159,11 @@ pub(crate) fn router(
     let state = Arc::new(ApiState {
         access,
         streams: StreamRegistry::new(&boot),
+        html: Arc::default(),
         options,
         stopping,
     });
-    let api = route_table::router(routes())
+    let api = route_table::router(routes(), &state)
         .fallback(async || ApiProblem::no_route())
         .method_not_allowed_fallback(async || ApiProblem::method_not_allowed())
         .layer(from_fn_with_state(state.clone(), access::authenticate))

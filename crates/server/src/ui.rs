@@ -118,7 +118,9 @@ async fn send(
         AccessOutcome::Foreign(RefusedHost::UnknownName(_)) => {
             return StatusCode::MISDIRECTED_REQUEST.into_response();
         }
-        AccessOutcome::Foreign(RefusedHost::ForeignPage) if !(path == INDEX && is_navigation(headers)) => {
+        AccessOutcome::Foreign(RefusedHost::ForeignPage)
+            if !(path == INDEX && is_navigation(headers)) =>
+        {
             return StatusCode::FORBIDDEN.into_response();
         }
         _ => {}
@@ -149,8 +151,14 @@ async fn send(
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
         (VARY, "Accept-Encoding"),
-        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (
+            HeaderName::from_static("cross-origin-resource-policy"),
+            "same-origin",
+        ),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
     ] {
         sent.insert(name, HeaderValue::from_static(value));
     }
@@ -162,7 +170,8 @@ async fn send(
 
 /// Whether somebody follows a link to the page, perhaps from another site. Nothing else of another site gets an answer.
 fn is_navigation(headers: &HeaderMap) -> bool {
-    let is = |name: &'static str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
+    let is =
+        |name: &'static str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
     is("sec-fetch-mode", "navigate") && is("sec-fetch-dest", "document")
 }
 
@@ -209,7 +218,10 @@ impl UiFile {
     fn new(name: &str, body: &[u8], compress: bool) -> Option<Self> {
         Some(Self {
             content_type: content_type(name)?,
-            etag: format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, body))),
+            etag: format!(
+                "\"{}\"",
+                BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, body))
+            ),
             gzip: compress.then(|| gzip(body)).flatten(),
             body: body.into(),
         })

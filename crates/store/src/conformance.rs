@@ -20,6 +20,7 @@ mod inbox;
 mod inquiries;
 mod journal;
 mod order;
+mod past_runs;
 mod records;
 mod sessions;
 
@@ -59,6 +60,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         claims::CHECKS,
         journal::CHECKS,
         forks::CHECKS,
+        past_runs::CHECKS,
         records::CHECKS,
         inquiries::CHECKS,
         order::CHECKS,

@@ -4,20 +4,20 @@
 //! has received never has to be taken back.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
     time::Duration,
 };
 
 use futures::{StreamExt, stream::FuturesUnordered};
-use rooftree_protocol::{Event, Principal, SessionId};
+use rooftree_protocol::{Event, EventBody, Principal, SessionId};
 use rooftree_runtime::{Clock, Error, Handle};
 use rooftree_view::{
     AddedSession, ByeReason, RemovedSession, STREAM_VERSION, SessionStart, StreamBeat, StreamBye,
     StreamFrame, StreamHello, StreamLimits, StreamPatch, StreamRequest, matches_type,
 };
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
@@ -64,10 +64,15 @@ pub struct EventStream {
     /// Sessions to subscribe to.
     opening: VecDeque<(SessionId, SessionStart)>,
     sources: FuturesUnordered<NextEvent>,
-    /// The watched roots. A source whose root is gone from here ends.
-    roots: HashSet<SessionId>,
+    /// The watched roots, and which subscription of each counts: a session that is removed and added again has another
+    /// one. A source that does not count any more ends.
+    roots: HashMap<SessionId, u64>,
+    /// Numbers subscriptions.
+    subscriptions: u64,
     sessions: HashMap<SessionId, SessionProgress>,
     topics: TopicWatches,
+    /// Fires after another process committed something.
+    elsewhere: watch::Receiver<u64>,
     ready: VecDeque<StreamFrame>,
     beat_at: Instant,
     /// When the last frame was handed to the reader.
@@ -88,15 +93,18 @@ impl EventStream {
             limits: setup.limits,
         });
         let topics = TopicWatches::open(&setup.handle, &setup.who, &request);
+        let elsewhere = setup.handle.queries(&setup.who).changes();
         Self {
             setup,
             types: request.types,
             deltas: request.deltas,
             opening: request.sessions.into_iter().collect(),
             sources: FuturesUnordered::new(),
-            roots: HashSet::new(),
+            roots: HashMap::new(),
+            subscriptions: 0,
             sessions: HashMap::new(),
             topics,
+            elsewhere,
             ready: VecDeque::from([hello]),
             beat_at: Instant::now() + BEAT,
             handed_at: None,
@@ -145,6 +153,7 @@ impl EventStream {
                 Ok(frame) => self.ready.push_back(StreamFrame::Topic(frame)),
                 Err(reason) => self.end(reason),
             },
+            Ok(()) = self.elsewhere.changed() => self.look_for_metadata().await,
             () = sleep_until(self.beat_at) => {}
         }
     }
@@ -155,7 +164,7 @@ impl EventStream {
         }
         let free = self.setup.limits.sessions.saturating_sub(self.roots.len());
         for (number, (session, start)) in patch.add.into_iter().enumerate() {
-            if number < free && !self.roots.contains(&session) {
+            if number < free && !self.roots.contains_key(&session) {
                 self.opening.push_back((session, start));
             } else {
                 self.say_removed(session, "limit");
@@ -178,8 +187,10 @@ impl EventStream {
             return Ok(false);
         };
         let cursor = start.cursor();
-        let source = SessionSource::open(&handle, &self.setup.who, &session, &cursor).await?;
-        self.roots.insert(id.clone());
+        self.subscriptions += 1;
+        let mut source = SessionSource::open(&handle, &self.setup.who, &session, &cursor).await?;
+        source.number = self.subscriptions;
+        self.roots.insert(id.clone(), source.number);
         let after = cursor.after.unwrap_or(session.head);
         let progress = SessionProgress::new(id.clone(), after, session.head);
         self.sessions.insert(id.clone(), progress);
@@ -218,7 +229,7 @@ impl EventStream {
     async fn take(&mut self, source: SessionSource, event: Result<Arc<Event>, Error>) {
         // A reference to the source cannot be held while waiting.
         let root = source.root.clone();
-        if !self.roots.contains(&root) {
+        if self.roots.get(&root) != Some(&source.number) {
             return;
         }
         let taken = match event {
@@ -249,10 +260,39 @@ impl EventStream {
             DeltaPlace::Gap if self.deltas => return self.say_snapshot(&id).await,
             _ => return Ok(()),
         }
+        let is_update = matches!(event.body, EventBody::SessionUpdated { .. });
         if matches_type(&self.types, event.body.name()) {
             self.ready.push_back(StreamFrame::Event(event));
         }
+        if is_update {
+            self.say_changed_metadata(&id).await?;
+        }
         self.say_snapshot_if_due(&id).await
+    }
+
+    /// Another process may have changed metadata, which no event of this one tells.
+    async fn look_for_metadata(&mut self) {
+        let ids: Vec<SessionId> = self.sessions.keys().cloned().collect();
+        for id in ids {
+            if self.say_changed_metadata(&id).await.is_err() {
+                return self.end(ByeReason::Failed);
+            }
+        }
+    }
+
+    async fn say_changed_metadata(&mut self, id: &SessionId) -> Result<(), Error> {
+        let found = self
+            .setup
+            .handle
+            .queries(&self.setup.who)
+            .session(id)
+            .await?;
+        if let (Some(meta), Some(progress)) = (found, self.sessions.get_mut(id))
+            && progress.takes_meta(&meta)
+        {
+            self.ready.push_back(StreamFrame::Meta(Box::new(meta)));
+        }
+        Ok(())
     }
 
     /// Sends a snapshot once the journal was sent up to where it was when the session joined.

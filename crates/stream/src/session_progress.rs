@@ -1,6 +1,6 @@
 //! Progress of one session: how far its journal was sent, and what of the reply that is being written.
 
-use rooftree_protocol::{Event, EventBody, MessageId, SessionId, event::ReplyPlace};
+use rooftree_protocol::{Event, EventBody, MessageId, Session, SessionId, event::ReplyPlace};
 use rooftree_view::SessionSnapshot;
 
 /// How far one session was sent.
@@ -12,6 +12,8 @@ pub(crate) struct SessionProgress {
     /// The head of its journal when it joined: a snapshot follows it.
     target: u64,
     has_snapshot: bool,
+    /// Its metadata as they were sent last.
+    meta: Option<Session>,
     /// The reply whose text was sent so far.
     reply: Option<SentReply>,
 }
@@ -43,6 +45,7 @@ impl SessionProgress {
             position: after,
             target,
             has_snapshot: false,
+            meta: None,
             reply: None,
         }
     }
@@ -58,11 +61,23 @@ impl SessionProgress {
     /// A snapshot was sent.
     pub(crate) fn has_told(&mut self, snapshot: &SessionSnapshot) {
         self.has_snapshot = true;
+        self.meta = Some(snapshot.meta.clone());
         self.reply = snapshot.messages.first().map(|draft| SentReply {
             message: draft.id.clone(),
             text: draft.text.len() as u64,
             thinking: draft.thinking.len() as u64,
         });
+    }
+
+    /// Notes metadata that are about to be sent. Whether they are other ones than those that were sent last; before the
+    /// snapshot they are not sent by themselves.
+    pub(crate) fn takes_meta(&mut self, meta: &Session) -> bool {
+        let is_other = |sent: &Session| metadata(sent) != metadata(meta);
+        let is_news = self.meta.as_ref().is_some_and(is_other);
+        if is_news {
+            self.meta = Some(meta.clone());
+        }
+        is_news
     }
 
     /// Takes an event that is about to be sent.
@@ -114,6 +129,19 @@ impl SessionProgress {
             _ => DeltaPlace::Gap,
         }
     }
+}
+
+/// What of a session people and programs change; the rest follows from its journal.
+fn metadata(session: &Session) -> impl PartialEq {
+    let Session {
+        name,
+        model,
+        pinned_at,
+        deleted_at,
+        attributes,
+        ..
+    } = session;
+    (name, model, pinned_at, deleted_at, attributes)
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use rooftree_view::StreamCursor;
 /// The events of one watched session.
 pub(crate) struct SessionSource {
     pub(crate) root: SessionId,
+    /// Which subscription of the stream it is.
+    pub(crate) number: u64,
     kind: SourceKind,
 }
 
@@ -47,6 +49,7 @@ impl SessionSource {
         };
         Ok(Self {
             root: session.id.clone(),
+            number: 0,
             kind,
         })
     }

@@ -19,6 +19,7 @@
     reason = "a test fails by panicking"
 )]
 
+pub mod dice;
 pub mod fuzz;
 pub mod model_server;
 pub mod probe_tool;
@@ -29,6 +30,7 @@ pub mod stories;
 pub mod test_runtime;
 pub mod transcript;
 
+pub use dice::Dice;
 pub use probe_tool::{ProbeGate, ProbeTool};
 pub use rooftree_providers::scripted;
 pub use rooftree_runtime::clock::VirtualClock;

@@ -1,6 +1,7 @@
 //! Stories of agents at work, played by the real runtime with a scripted model, for clients that fold their events.
 
 mod interruptions;
+pub mod random;
 
 use std::{collections::BTreeMap, time::Duration};
 

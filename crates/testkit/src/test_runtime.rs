@@ -426,6 +426,13 @@ impl TestRuntime {
         plan.build_in(directory, clock)
     }
 
+    /// Stops the runtime and starts another one on the same database.
+    pub async fn restart(self, plan: TestRuntimeBuilder) -> TestRuntime {
+        let (directory, clock) = (self.directory.clone(), self.clock.clone());
+        self.close().await;
+        plan.build_in(directory, clock)
+    }
+
     /// Opens a second runtime on the same database, as another process would.
     pub fn open_second(&self, plan: TestRuntimeBuilder) -> TestRuntime {
         plan.build_in(self.directory.clone(), self.clock.clone())

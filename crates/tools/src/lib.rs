@@ -67,7 +67,8 @@ pub use call_socket_env::CallSocketEnv;
 pub use declarations::{declarations, declared, declared_for_definition};
 pub use file_scope::{FileAccess, FileScope, LazyPrivatePlaces};
 pub use policy::{
-    Derivation, PermissionRule, Policy, PolicyLayer, PolicyRequest, PolicyVerdict, SkillRestriction,
+    Derivation, PermissionRule, Policy, PolicyLayer, PolicyRequest, PolicyVerdict,
+    SkillRestriction, SpawnSize, SpawnVerdict,
 };
 pub use reach::{CallReach, DeniedPaths, FileBefore, content_before, restore as file_restore};
 pub use rooftree_search::Embedder;

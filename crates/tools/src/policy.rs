@@ -16,6 +16,7 @@ mod reach;
 mod rule;
 mod scope_violation;
 mod skill_restrictions;
+mod spawn;
 mod wording;
 
 use rooftree_protocol::{Effect, PermissionMode};
@@ -32,6 +33,7 @@ pub use call::PolicyRequest;
 pub use derivation::{Derivation, DerivationStep, PolicyLayer};
 pub use rule::PermissionRule;
 pub use skill_restrictions::SkillRestriction;
+pub use spawn::{SpawnSize, SpawnVerdict};
 
 /// What a policy says about one call.
 #[derive(Clone, Debug, PartialEq, Eq)]

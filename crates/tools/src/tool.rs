@@ -28,6 +28,19 @@ use crate::{
     walk,
 };
 
+/// An agent that a call would start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedAgent {
+    /// Its definition.
+    pub agent: String,
+    /// Its model; none if that is chosen when its run begins.
+    pub model: Option<String>,
+    /// The tools it gets.
+    pub tools: Vec<String>,
+    /// The task in a few words.
+    pub title: String,
+}
+
 /// Something an agent can do.
 ///
 /// Contract: `agent/act.rs` in the runtime is the only caller. For each call it asks, in this
@@ -152,6 +165,15 @@ pub trait Tool: Send + Sync {
 
     /// Does it. `input` is what `normalise` returned.
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput>;
+
+    /// The agent that the call would start. None for a tool that starts none, and for a call that will fail.
+    fn starts(
+        &self,
+        _input: &Value,
+        _context: ToolContext,
+    ) -> BoxFuture<'static, Option<PlannedAgent>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// Whether what a call returns may come from outside, where text is written by strangers. It is told from what the

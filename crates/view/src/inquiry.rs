@@ -1,10 +1,11 @@
 //! Permission requests and questions of agents that are not answered yet.
 
 use rooftree_protocol::{Event, EventBody, RunId, SessionId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A permission request or a question that waits for an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenInquiry {
     /// The session that asks.
     pub session: SessionId,

@@ -48,8 +48,8 @@ pub use run_parts::{
 pub use session::{ContextFill, TreeSession};
 pub use spans::{RunSpan, WaitCause, WaitSpan, spans};
 pub use stream_frame::{
-    AddedSession, ByeReason, DraftText, RemovedSession, STREAM_VERSION, SessionSnapshot,
-    StreamBeat, StreamBye, StreamFrame, StreamHello, StreamLimits, TopicFrame,
+    AddedSession, ByeReason, DraftText, RemovedSession, ReplyBlock, ReplyHtml, STREAM_VERSION,
+    SessionSnapshot, StreamBeat, StreamBye, StreamFrame, StreamHello, StreamLimits, TopicFrame,
 };
 pub use stream_request::{SessionStart, StreamCursor, StreamPatch, StreamRequest, matches_type};
 pub use streamed_reply::{ReplyPiece, StreamedReply};

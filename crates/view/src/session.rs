@@ -59,12 +59,15 @@ impl TreeSession {
 
     /// A session whose events were not applied.
     pub(crate) fn of(meta: &Session) -> Self {
-        Self {
-            name: meta.name.clone(),
-            forked_from: meta.forked_from.clone(),
-            is_deleted: meta.deleted_at.is_some(),
-            ..Self::empty(meta.id.clone(), meta.agent.clone())
-        }
+        let mut session = Self::empty(meta.id.clone(), meta.agent.clone());
+        session.forked_from.clone_from(&meta.forked_from);
+        session.apply_meta(meta);
+        session
+    }
+
+    pub(crate) fn apply_meta(&mut self, meta: &Session) {
+        self.name.clone_from(&meta.name);
+        self.is_deleted = meta.deleted_at.is_some();
     }
 
     fn empty(session: SessionId, agent: String) -> Self {

@@ -31,6 +31,10 @@ pub enum StreamFrame {
     Removed(RemovedSession),
     /// The metadata of a session changed.
     Meta(Box<Session>),
+    /// HTML of what was written of a running reply, if the stream asked for it.
+    Block(Box<ReplyBlock>),
+    /// HTML of a whole reply, if the stream asked for it.
+    Html(Box<ReplyHtml>),
     /// Something else than a session: the board, and whatever has rows with a revision.
     Topic(TopicFrame),
     /// Every few seconds: the stream lives, and has sent so much of each session.
@@ -68,7 +72,7 @@ pub struct StreamLimits {
 }
 
 /// A session at one place of its journal: what the events before do not tell.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionSnapshot {
     /// Which one.
     pub session: SessionId,
@@ -99,8 +103,36 @@ pub struct DraftText {
     pub thinking: String,
 }
 
+/// HTML of the blocks (paragraphs, tables, code) that a running reply has closed since the last such frame.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplyBlock {
+    /// In which session.
+    pub session: SessionId,
+    /// The run that asked for the reply.
+    pub run: Option<RunId>,
+    /// The reply.
+    pub message: MessageId,
+    /// How many such frames of this reply came before; at zero, what was shown of it as HTML is replaced.
+    pub index: u32,
+    /// The HTML, which never changes and is appended to that of the frames before.
+    pub html: String,
+    /// The text after it: the block that is not closed. Deltas that follow are appended to it.
+    pub open: String,
+}
+
+/// HTML of a whole reply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplyHtml {
+    /// In which session.
+    pub session: SessionId,
+    /// The number of its `message.completed`, which came before.
+    pub event: u64,
+    /// The HTML.
+    pub html: String,
+}
+
 /// A session below a watched one.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AddedSession {
     /// Which one.
     pub session: SessionId,
@@ -113,7 +145,7 @@ pub struct AddedSession {
 }
 
 /// A session that is no longer part of the stream.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RemovedSession {
     /// Which one.
     pub session: SessionId,
@@ -205,6 +237,8 @@ impl StreamFrame {
             Self::Added(_) => "session.added",
             Self::Removed(_) => "session.removed",
             Self::Meta(_) => "session.meta",
+            Self::Block(_) => "message.block",
+            Self::Html(_) => "message.html",
             Self::Topic(frame) => &frame.name,
             Self::Beat(_) => "beat",
             Self::Bye(_) => "bye",
@@ -239,6 +273,8 @@ impl StreamFrame {
             Self::Added(data) => serde_json::to_string(data),
             Self::Removed(data) => serde_json::to_string(data),
             Self::Meta(data) => serde_json::to_string(data),
+            Self::Block(data) => serde_json::to_string(data),
+            Self::Html(data) => serde_json::to_string(data),
             Self::Topic(frame) => serde_json::to_string(&frame.data),
             Self::Beat(data) => serde_json::to_string(data),
             Self::Bye(data) => serde_json::to_string(data),
@@ -266,6 +302,8 @@ impl StreamFrame {
             "session.added" => read(data).map(Self::Added),
             "session.removed" => read(data).map(Self::Removed),
             "session.meta" => read(data).map(Self::Meta),
+            "message.block" => read(data).map(Self::Block),
+            "message.html" => read(data).map(Self::Html),
             "beat" => read(data).map(Self::Beat),
             "bye" => read(data).map(Self::Bye),
             _ => parse_event(data).or_else(|| parse_topic(name, id, data)),

@@ -22,6 +22,9 @@ pub struct StreamRequest {
     /// Whether deltas are sent.
     #[serde(default = "yes")]
     pub deltas: bool,
+    /// Whether replies are sent as HTML too: `message.html` after each whole one, `message.block` while one is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub html: bool,
 }
 
 impl Default for StreamRequest {
@@ -31,6 +34,7 @@ impl Default for StreamRequest {
             board: None,
             types: Vec::new(),
             deltas: true,
+            html: false,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rooftree_protocol::{
-    Event, EventBody, ParentCall, RunId, SessionId,
+    Event, EventBody, ParentCall, RunId, Session, SessionId,
     event::{TaskNote, ToolRecord},
 };
 use serde::Deserialize;
@@ -104,12 +104,22 @@ impl RunTreeView {
         self.inquiries.push(opened);
     }
 
+    /// Takes in the metadata of a session: its name, and whether it is deleted. The journal does not tell them.
+    pub fn apply_meta(&mut self, meta: &Session) {
+        match self
+            .sessions
+            .iter_mut()
+            .find(|known| known.session == meta.id)
+        {
+            Some(session) => session.apply_meta(meta),
+            None => self.sessions.push(TreeSession::of(meta)),
+        }
+    }
+
     /// Takes in a snapshot of a session: what came of the events before its head, which may not have been applied.
     pub fn apply_snapshot(&mut self, snapshot: &SessionSnapshot) {
         let id = &snapshot.session;
-        if !self.sessions.iter().any(|known| known.session == *id) {
-            self.sessions.push(TreeSession::of(&snapshot.meta));
-        }
+        self.apply_meta(&snapshot.meta);
         if let Some(run) = &snapshot.run
             && let Some(id) = &run.run
             && self.run(id).is_none()

@@ -50,6 +50,12 @@ const NEEDS: &[Need] = &[
         proof: &[],
         package: "python3",
     },
+    // Runs the scripts of the page in tests of the server.
+    Need {
+        program: "node",
+        proof: &[],
+        package: "nodejs",
+    },
 ];
 
 /// Parts of the toolchain that some installations leave out.
@@ -60,6 +66,8 @@ pub fn provide() -> Result<()> {
     provide_these(NEEDS)?;
     // Where it cannot be had, the tests of the sandbox say what they leave out.
     offer("bwrap", "bubblewrap");
+    // So does the test of the event stream behind it.
+    offer("nginx", "nginx-light");
     COMPONENTS
         .iter()
         .try_for_each(|component| provide_component(component))

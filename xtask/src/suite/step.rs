@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::{
     command::{FEATURES, cargo, counted, linted},
     counts::Counts,
-    reference_servers, schemathesis, sdk,
+    page_scripts, reference_servers, schemathesis, sdk,
 };
 use crate::{repository::Repository, tidy};
 
@@ -44,6 +44,8 @@ enum Work {
     Sdk,
     /// Requests that schemathesis makes from the OpenAPI document of our API.
     Schemathesis,
+    /// Types of the page's scripts.
+    PageScripts,
     /// Our MCP client against servers of others.
     ReferenceServers,
 }
@@ -130,6 +132,13 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "page",
+        work: Work::PageScripts,
+        speed: Speed::Slow,
+        lies_at: &[page_scripts::PACKAGES],
+        ..PLAIN
+    },
+    Step {
         name: "mcp",
         work: Work::ReferenceServers,
         speed: Speed::Slow,
@@ -182,6 +191,7 @@ impl Step {
             }
             Work::Sdk => sdk::SPELLED.to_owned(),
             Work::Schemathesis => schemathesis::SPELLED.to_owned(),
+            Work::PageScripts => page_scripts::SPELLED.to_owned(),
             Work::ReferenceServers => reference_servers::SPELLED.to_owned(),
         }
     }
@@ -217,6 +227,7 @@ impl Step {
             }
             Work::Sdk => sdk::perform(repository, counts),
             Work::Schemathesis => schemathesis::perform(repository, counts),
+            Work::PageScripts => page_scripts::perform(repository),
             Work::ReferenceServers => reference_servers::perform(repository, counts),
         }
     }

@@ -42,7 +42,9 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
     (
         "server",
-        &["protocol", "stdx", "view", "store", "runtime", "stream"],
+        &[
+            "protocol", "stdx", "markdown", "view", "store", "runtime", "stream",
+        ],
     ),
     ("macros", &[]),
     (
@@ -74,6 +76,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "server",
             "client",
             "markdown",
+            // Only its tests use the library, with a server in another process.
+            "rooftree",
         ],
     ),
     (
@@ -112,7 +116,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ),
     (
         "axum",
-        &["server", "testkit"],
+        &["server", "testkit", "bench"],
         "only `server` knows our URLs",
     ),
     (

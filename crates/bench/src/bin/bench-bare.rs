@@ -5,7 +5,7 @@ use std::{path::Path, process::Command};
 use anyhow::{Result, bail};
 use rooftree_bench::{
     baseline::{
-        DurableTable, SourceFiles, baseline_client::BaselineClient, many_sessions,
+        DurableTable, SourceFiles, baseline_client::BaselineClient, many_sessions, post_server,
         source_files::BaselineConversation,
     },
     machine,
@@ -30,10 +30,11 @@ fn main() -> Result<()> {
             );
             Ok(())
         }
+        ["serve", directory] => post_server::serve(Path::new(directory)),
         ["ask", url] => ask(url, 0),
         ["shell", url, commands] => ask(url, commands.parse()?),
         _ => bail!(
-            "insert DIRECTORY | turns DIRECTORY TURNS | crowd DIRECTORY SESSIONS TURNS | ask URL | shell URL COMMANDS"
+            "insert DIRECTORY | turns DIRECTORY TURNS | crowd DIRECTORY SESSIONS TURNS | serve DIRECTORY | ask URL | shell URL COMMANDS"
         ),
     }
 }

@@ -1,18 +1,14 @@
 //! `rooftree serve` under load: requests per second, and memory that does not grow with them.
 
-use std::{
-    io::{BufRead, BufReader},
-    path::Path,
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures::future::try_join_all;
 use reqwest::{Client, StatusCode};
 use serde_json::json;
 use tempfile::TempDir;
 
+use super::running_server::{CHAT_TOKEN, ServerHome};
 use crate::{
     baseline::baseline_client::loopback_client,
     compare::{MedianPair, median},
@@ -23,7 +19,6 @@ use crate::{
 };
 
 const SCRIPT: &str = "[[reply]]\ntext = \"Hello.\"\ntimes = 1000\n";
-const TOKEN: &str = "a-token-for-the-benchmark-of-the-server";
 
 /// How long a client that was refused waits: none of them is patient.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -34,7 +29,7 @@ pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<
         return Ok(vec![BenchRow::skipped("`serve` under load", why)]);
     };
     let work = TempDir::new()?;
-    let server = RunningServer::start(&rooftree, work.path())?;
+    let server = ServerHome::new(&rooftree, work.path(), SCRIPT)?.serve()?;
     let waiting = machine::multi_thread_runtime()?;
     let client = loopback_client()?;
     let seconds = options.amount(5, 2) as u64;
@@ -89,62 +84,6 @@ pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<
     ])
 }
 
-/// A server of ours, with an agent that answers from a script.
-struct RunningServer {
-    program: Child,
-    url: String,
-}
-
-impl RunningServer {
-    fn start(rooftree: &Path, work: &Path) -> Result<Self> {
-        let home = work.join("home");
-        std::fs::create_dir_all(home.join("agents"))?;
-        let script = work.join("script.toml");
-        std::fs::write(&script, SCRIPT)?;
-        let agent = format!(
-            "---\ndescription: Answers\napi_exposed: true\ntools: [Read, Grep, Glob]\nmodel: scripted/{}\n---\nAnswer.\n",
-            script.display()
-        );
-        std::fs::write(home.join("agents/guide.md"), agent)?;
-        let mut program = Command::new(rooftree)
-            .args(["serve", "--port", "0"])
-            .current_dir(work)
-            .env("ROOFTREE_HOME", &home)
-            .env("ROOFTREE_SERVER_TOKEN", TOKEN)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .context("start the server")?;
-        let said = BufReader::new(program.stdout.take().context("hear the server")?);
-        let mut lines = said.lines();
-        let url = lines.by_ref().find_map(|line| {
-            let line = line.ok()?;
-            let at = line.find("http://")?;
-            Some(line.get(at..)?.split_whitespace().next()?.to_owned())
-        });
-        // What it says later must not block it.
-        std::thread::spawn(move || lines.for_each(drop));
-        Ok(Self {
-            program,
-            url: url.context("the server does not say where it is")?,
-        })
-    }
-
-    /// Bytes it holds now.
-    fn memory(&self) -> Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.program.id()))?;
-        machine::kilobytes(&status, "VmRSS:").context("no VmRSS")
-    }
-}
-
-impl Drop for RunningServer {
-    fn drop(&mut self) {
-        let _ = self.program.kill();
-        let _ = self.program.wait();
-    }
-}
-
 /// Requests answered per second by so many clients, each of which asks again as soon as it has its answer.
 async fn load(client: &Client, url: &str, clients: usize, during: Duration) -> Result<f64> {
     let url = format!("{}/v1/chat/completions", url.trim_end_matches('/'));
@@ -153,7 +92,7 @@ async fn load(client: &Client, url: &str, clients: usize, during: Duration) -> R
     let asking = (0..clients).map(|_| async {
         let mut answered = 0_usize;
         while since.elapsed() < during {
-            let request = client.post(&url).bearer_auth(TOKEN).json(&body);
+            let request = client.post(&url).bearer_auth(CHAT_TOKEN).json(&body);
             // Of too many new connections at once from one address the server closes the oldest.
             let Ok(response) = request.send().await else {
                 tokio::time::sleep(PAUSE).await;

@@ -14,7 +14,7 @@ use super::CliInvocation;
 const SLIP: usize = 2;
 
 /// Global options that take the next word as their value.
-const WITH_VALUE: [&str; 5] = ["-C", "--cwd", "--color", "-c", "--config"];
+const WITH_VALUE: [&str; 6] = ["-C", "--cwd", "--color", "-c", "--config", "--server"];
 /// Global options that stand alone.
 const ALONE: [&str; 8] = [
     "-q",

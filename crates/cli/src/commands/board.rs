@@ -2,12 +2,19 @@
 
 mod draw;
 
-use std::io::{self, IsTerminal};
+use std::{
+    io::{self, IsTerminal},
+    sync::Arc,
+};
 
 use clap::{Args, ValueEnum};
-use rooftree_protocol::{Problem, Timestamp};
-use rooftree_runtime::{BoardFilter, BoardWatch, Clock, SystemClock};
-use rooftree_view::board::{BoardChange, BoardRow, BoardSnapshot, sort_board};
+use rooftree_client::{ConnectionState, RuntimeClient, Watch, WatchUpdate};
+use rooftree_protocol::{ErrorCode, Problem, Timestamp};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_view::{
+    StreamFrame, StreamRequest,
+    board::{BoardChange, BoardRow, BoardSnapshot, sort_board},
+};
 
 use self::draw::{BoardLook, lines};
 use crate::{
@@ -16,6 +23,7 @@ use crate::{
     exit::Exit,
     listing,
     output::{self, StdoutReader},
+    server_connection::ServerConnection,
     terminal::{self, screen::TerminalScreen},
 };
 
@@ -53,26 +61,60 @@ enum BoardFormat {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let Some(handle) = environment.reading()? else {
+    let Some(client) = client(environment)? else {
         return nothing(&arguments, environment);
     };
     let is_terminal = io::stdout().is_terminal();
     let is_table = arguments.format == BoardFormat::Table;
     if arguments.once || arguments.format == BoardFormat::Json || (is_table && !is_terminal) {
-        let filter = BoardFilter {
-            agent: arguments.agent.clone(),
-            ..BoardFilter::default()
-        };
-        let page = handle.queries(&control::owner()).board(filter).await;
-        let page = page.map_err(|error| error.problem())?;
-        let (rev, rows) = (page.rev, page.rows);
-        return print(&arguments, environment, BoardSnapshot { rev, rows });
+        let board = client.board(arguments.agent.as_deref()).await?;
+        return print(&arguments, environment, board);
     }
-    let watch = handle.watch_board(&control::owner(), None);
+    let watch = BoardChanges::open(&*client);
     if is_table {
         follow(watch, &arguments, environment).await
     } else {
         stream(watch, &arguments).await
+    }
+}
+
+/// The server that was named, else the database of this machine, if there is one.
+fn client(environment: &Environment) -> Result<Option<Arc<dyn RuntimeClient>>, Problem> {
+    if let Some(server) = ServerConnection::of(environment)? {
+        return Ok(Some(Arc::new(server.client)));
+    }
+    let handle = environment.reading()?;
+    Ok(handle.as_ref().map(control::client))
+}
+
+/// Changes of the board, as they happen.
+struct BoardChanges(Watch);
+
+impl BoardChanges {
+    fn open(client: &dyn RuntimeClient) -> Self {
+        let all = StreamRequest {
+            board: Some(String::new()),
+            ..StreamRequest::default()
+        };
+        Self(client.watch(all))
+    }
+
+    /// The next one, whatever the connection does meanwhile. Dropping the wait loses nothing.
+    async fn next(&mut self) -> Result<BoardChange, Problem> {
+        while let Some(update) = self.0.next().await {
+            match update {
+                WatchUpdate::Frame(frame) => {
+                    if let StreamFrame::Topic(topic) = *frame
+                        && let Some(change) = topic.board_change()
+                    {
+                        return Ok(change);
+                    }
+                }
+                WatchUpdate::Connection(ConnectionState::Blocked(problem)) => return Err(problem),
+                WatchUpdate::Connection(_) => {}
+            }
+        }
+        Err(Problem::new(ErrorCode::Internal, "the board ended"))
     }
 }
 
@@ -111,10 +153,10 @@ fn print(
 }
 
 /// Prints changes line by line, until the reader closes the pipe or Ctrl-C.
-async fn stream(mut watch: BoardWatch, arguments: &Arguments) -> Result<Exit, Problem> {
+async fn stream(mut watch: BoardChanges, arguments: &Arguments) -> Result<Exit, Problem> {
     loop {
         let change = tokio::select! {
-            change = watch.next() => only_of(change, arguments.agent.as_deref()),
+            change = watch.next() => only_of(change?, arguments.agent.as_deref()),
             _ = tokio::signal::ctrl_c() => return Ok(Exit::DONE),
         };
         if let Some(change) = change
@@ -127,7 +169,7 @@ async fn stream(mut watch: BoardWatch, arguments: &Arguments) -> Result<Exit, Pr
 
 /// Draws the board in place whenever it changes, until Ctrl-C.
 async fn follow(
-    mut watch: BoardWatch,
+    mut watch: BoardChanges,
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<Exit, Problem> {
@@ -146,7 +188,7 @@ async fn follow(
         screen.draw(&[], &lines(&rows, look));
         tokio::select! {
             change = watch.next() => {
-                if let Some(change) = only_of(change, arguments.agent.as_deref()) {
+                if let Some(change) = only_of(change?, arguments.agent.as_deref()) {
                     apply(&mut rows, change);
                 }
             }

@@ -20,6 +20,7 @@ use super::run::{
 use crate::{
     assemble::{CliOverrides, RuntimePlan},
     configured_models::ConfiguredModels,
+    control,
     demo_models::{DemoExtent, DemoScenario},
     environment::Environment,
     exit::Exit,
@@ -79,7 +80,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         ..RunJob::new(request, SessionTarget::New(new), PromptAnswerer::Nobody)
     };
     let mut report = StdoutReport::of_text().shown_as(AnswerFormat::of(environment));
-    let left = follow(&runtime.handle(), job, view, &mut report).await?;
+    let left = follow(&control::client(&runtime.handle()), job, view, &mut report).await?;
     let (session, run, shutdown) = (left.session.clone(), left.run.clone(), left.shutdown);
     let exit = left.leave(runtime).await;
     if shutdown == ShutdownMode::InOrder {

@@ -9,6 +9,7 @@ mod follow;
 mod follower_events;
 mod input_lines;
 mod mcp_prompt;
+mod on_server;
 mod output_schema;
 mod prepare;
 mod prompt_queue;
@@ -20,14 +21,15 @@ mod session_target;
 pub mod slash_prompt;
 mod user_input;
 
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use clap::{
     Args, FromArgMatches, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-use rooftree_protocol::{ErrorCode, Part, PermissionMode, Problem, SessionId};
-use rooftree_runtime::{ApprovalSource, Definitions, Handle};
+use rooftree_client::RuntimeClient;
+use rooftree_protocol::{ErrorCode, PermissionMode, Problem, SessionId};
+use rooftree_runtime::{ApprovalSource, Definitions};
 use rooftree_tools::PermissionRule;
 
 pub use self::{
@@ -46,10 +48,11 @@ use self::{finish::RunExit, output_schema::OutputSchema};
 use crate::{
     assemble::CliOverrides,
     commands::sandbox_flags::SandboxFlags,
-    control::owner,
+    control::{self, owner},
     environment::Environment,
     exit::Exit,
     rules,
+    server_connection::ServerConnection,
     terminal::{answer_text::AnswerFormat, controlling_tty, select_view, view},
     told_notices::ToldNotices,
 };
@@ -223,7 +226,10 @@ pub fn typed(line: Vec<OsString>) -> Result<Arguments, Problem> {
 /// Does it.
 pub async fn execute(mut arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let mut report = StdoutReport::new(&arguments).shown_as(AnswerFormat::of(environment));
-    let done = attempt(&mut arguments, environment, &mut report).await;
+    let done = match ServerConnection::of(environment)? {
+        Some(server) => on_server::attempt(&arguments, environment, &server, &mut report).await,
+        None => attempt(&mut arguments, environment, &mut report).await,
+    };
     if let Err(problem) = &done {
         report.failed(problem);
     }
@@ -261,13 +267,8 @@ async fn attempt(
         }
         UserInput::Nothing => CliRequest::Resume,
         UserInput::Message(message) => {
-            let mut said = message.post(&handle).await?;
-            said.parts.extend(
-                schema
-                    .as_ref()
-                    .map(|schema| Part::text(schema.instruction())),
-            );
-            CliRequest::Post(said)
+            let said = message.post(&*control::client(&handle)).await?;
+            CliRequest::Post(said.with_instruction(schema.as_ref()))
         }
     };
     report.expect(schema);
@@ -296,8 +297,9 @@ async fn attempt(
         input: arguments.input_format,
         ..RunJob::new(request, target, answerer)
     };
+    job.settle_programs(&handle).await?;
     let view = || view_for(arguments, environment);
-    match follow_to_fit(&runtime.handle(), job, report, view).await {
+    match follow_to_fit(&control::client(&runtime.handle()), job, report, view).await {
         Ok(left) => {
             let exit = left.leave(runtime).await;
             select_model::warn_unplayed(&tape, environment);
@@ -326,19 +328,17 @@ pub fn first_message(
 
 /// Follows the run; if its answer does not fit the schema, asks once more in the same session.
 async fn follow_to_fit(
-    handle: &Handle,
+    client: &Arc<dyn RuntimeClient>,
     job: RunJob,
     report: &mut StdoutReport,
     view: impl Fn() -> Box<dyn view::TerminalView>,
 ) -> Result<RunExit, Problem> {
-    let (answerer, input) = (job.answerer, job.input);
-    let left = follow(handle, job, view(), report).await?;
+    let (answerer, input, place) = (job.answerer, job.input, job.place);
+    let left = follow(client, job, view(), report).await?;
     let Some(mend) = report.take_mend() else {
         return Ok(left);
     };
-    let queries = handle.queries(&owner());
-    let session = queries.session(&left.session).await;
-    let Some(session) = session.map_err(|error| error.problem())? else {
+    let Some(session) = client.session(&left.session).await? else {
         return Ok(left);
     };
     let request = CliRequest::Post(UserPost::text(mend));
@@ -348,9 +348,10 @@ async fn follow_to_fit(
         remarks: vec!["the answer does not fit the schema; asking once more".into()],
         told: ToldNotices::default(),
         input,
+        place,
         ..RunJob::new(request, target, answerer)
     };
-    follow(handle, again, view(), report).await
+    follow(client, again, view(), report).await
 }
 
 /// The first message of a new session of an agent if the user gives none.

@@ -31,7 +31,7 @@ use crate::{
         UserMessage, expand_prompt, find_session, first_message, follow, slash_prompt,
     },
     configured_models::ConfiguredModels,
-    control::{owner, send},
+    control::{self, owner, send},
     environment::{Environment, variable},
     exit::Exit,
     mcp_servers::ConfiguredServers,
@@ -290,7 +290,7 @@ impl LineMode<'_> {
         let UserInput::Message(message) = said else {
             return Ok(ConversationStep::Ask);
         };
-        let said = message.post(&self.handle).await?;
+        let said = message.post(&*control::client(&self.handle)).await?;
         let policy = BackgroundPolicy::Detach;
         self.follow(CliRequest::Post(said), policy, Vec::new())
             .await
@@ -322,7 +322,9 @@ impl LineMode<'_> {
         let mut report = StdoutReport::of_text().shown_as(AnswerFormat::of(self.environment));
         let view =
             select_view::view_for_person(self.environment, select_view::detail(self.environment));
-        let left = follow(&self.handle, job, view, &mut report).await?;
+        job.settle_programs(&self.handle).await?;
+        let client = control::client(&self.handle);
+        let left = follow(&client, job, view, &mut report).await?;
         self.state.seen = left.seen;
         let queries = self.handle.queries(&owner());
         let session = queries.session(&left.session).await;

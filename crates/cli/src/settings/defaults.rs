@@ -1,6 +1,6 @@
 //! Default values, taken from the code that applies them.
 
-use rooftree_protocol::{Limits, Network, PermissionMode, SandboxMode};
+use rooftree_protocol::{Limits, Network, PermissionMode, SandboxMode, SpawnThresholds};
 use serde_json::{Value, json};
 
 /// The default value of a key; none if it has no default. Null says that there is no limit.
@@ -9,6 +9,9 @@ pub fn default_value(key: &str) -> Option<Value> {
     Some(match key {
         "permission.mode" => json!(PermissionMode::default()),
         "permission.wary" => json!(super::WARY),
+        "permission.spawn_agents" => json!(SpawnThresholds::default().agents),
+        "permission.spawn_cost" => json!(SpawnThresholds::default().cost_usd),
+        "permission.spawn_depth" => json!(SpawnThresholds::default().depth),
         "sandbox.mode" => json!(SandboxMode::default()),
         "sandbox.network" => json!(Network::default()),
         "limits.max_turns" => json!(limits.max_turns),

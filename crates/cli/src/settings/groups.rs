@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use rooftree_protocol::{Network, PermissionMode, SandboxMode};
 use rooftree_tools::PermissionRule;
 
-use super::ProviderSettings;
+use super::{ProviderSettings, SpawnSettings};
 
 /// Models and how they are reached.
 #[derive(Debug, Default)]
@@ -27,6 +27,8 @@ pub struct PermissionSettings {
     pub mode: Option<PermissionMode>,
     /// Whether an agent that has read something from outside is trusted less.
     pub wary: Option<bool>,
+    /// From which size on people are asked about agents that one reply starts.
+    pub spawn: SpawnSettings,
     /// Rules that allow.
     pub allow: Vec<PermissionRule>,
     /// Rules that have a person asked.

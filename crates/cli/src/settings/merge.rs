@@ -83,6 +83,7 @@ impl PermissionSettings {
         Self {
             mode: said.mode.or(self.mode),
             wary: said.wary.or(self.wary),
+            spawn: said.spawn.or(self.spawn),
             ..self
         }
     }

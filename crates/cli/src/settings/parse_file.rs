@@ -12,7 +12,7 @@ use toml::Table;
 
 use super::{
     EnvironmentSettings, HookTable, LimitSettings, ModelSettings, PermissionSettings,
-    SandboxSettings, Settings, external_agents,
+    SandboxSettings, Settings, SpawnSettings, external_agents,
     parse_value::{SettingsReader, refuse_all_but, wrong},
     providers, web,
 };
@@ -34,7 +34,16 @@ const TOP: &[&str] = &[
     "hooks",
     "environment",
 ];
-const PERMISSION: &[&str] = &["mode", "wary", "allow", "ask", "deny"];
+const PERMISSION: &[&str] = &[
+    "mode",
+    "wary",
+    "spawn_agents",
+    "spawn_cost",
+    "spawn_depth",
+    "allow",
+    "ask",
+    "deny",
+];
 const LIMITS: &[&str] = &[
     "max_turns",
     "timeout",
@@ -118,6 +127,7 @@ pub fn table(table: &Table, content: &str, path: &Path) -> Result<Settings, Prob
         permission: PermissionSettings {
             mode: reader.value::<PermissionMode>(&permission, "mode")?,
             wary: reader.value(&permission, "wary")?,
+            spawn: SpawnSettings::read(&reader, &permission)?,
             allow: reader.rules(&permission, "allow")?,
             ask: reader.rules(&permission, "ask")?,
             deny: reader.rules(&permission, "deny")?,

@@ -16,7 +16,7 @@ pub mod tests;
 use std::time::Duration;
 
 use rooftree_protocol::{
-    Effect, Event, EventBody, PermissionId, PermissionScope, SessionId, Timestamp,
+    Effect, Event, EventBody, PermissionId, PermissionKind, PermissionScope, SessionId, Timestamp,
 };
 
 use unicode_width::UnicodeWidthStr;
@@ -51,6 +51,7 @@ pub struct PermissionPrompt {
     title: String,
     detail: String,
     effect: Effect,
+    kind: PermissionKind,
     reason: String,
     rule: String,
     digest: String,
@@ -73,6 +74,7 @@ impl PermissionPrompt {
             reason,
             digest,
             scopes,
+            kind,
             ..
         } = &event.body
         else {
@@ -90,6 +92,7 @@ impl PermissionPrompt {
             title: visible(title),
             detail: visible(detail),
             effect: *effect,
+            kind: *kind,
             reason: visible(without_flags(reason)),
             rule: visible(rule),
             digest: digest.clone(),
@@ -141,6 +144,7 @@ impl PermissionPrompt {
 
     fn heading(&self, waiting: usize, columns: usize) -> Vec<StyledLine> {
         let what = match self.effect {
+            _ if self.kind == PermissionKind::Spawn => "start agents",
             Effect::ReadOnly => "look at something",
             Effect::LocalMutation => "change files",
             Effect::Destructive => "run something",

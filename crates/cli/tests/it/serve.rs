@@ -3,6 +3,9 @@
 mod agent;
 mod asked;
 mod first_run;
+mod library;
+mod proxied;
+mod remote;
 mod resuming;
 mod socket;
 

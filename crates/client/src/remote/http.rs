@@ -101,6 +101,17 @@ impl HttpConnection {
             .await
     }
 
+    /// Sends bytes as they are.
+    pub(super) async fn upload<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<T, RefusedRequest> {
+        let request = self.request(Method::POST, path).body(bytes);
+        self.answer(request.header("content-type", "application/octet-stream"))
+            .await
+    }
+
     pub(super) async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,

@@ -10,5 +10,7 @@
 mod board;
 mod cut_proxy;
 mod cuts;
+mod foreign_parser;
+mod metadata;
 mod served_story;
 mod stories;

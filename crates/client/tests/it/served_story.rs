@@ -189,6 +189,7 @@ impl Received {
                 self.view.apply(event);
             }
             StreamFrame::Snapshot(snapshot) => self.view.apply_snapshot(snapshot),
+            StreamFrame::Meta(meta) => self.view.apply_meta(meta),
             _ => {}
         }
         for run in self.view.runs() {

@@ -165,3 +165,64 @@ async fn posts_that_cannot_be_sent_wait_in_order_and_are_stored_once() {
         .collect();
     assert_eq!(said, ["first", "one", "two", "three"]);
 }
+
+#[tokio::test]
+async fn a_session_that_is_removed_and_added_again_is_sent_once_with_a_new_snapshot() {
+    let served = Served::start(plan(vec![say("Hello.").agent("lead").times(9)])).await;
+    let client = served.embedded();
+    let CommandReply::Accepted { session, .. } = client.send(post(&served, "hi")).await.unwrap()
+    else {
+        panic!("it is accepted")
+    };
+    served.runtime.wait_for_run(&session).await;
+    let (changes, receiver) = tokio::sync::mpsc::channel(4);
+    let setup = rooftree_stream::StreamSetup {
+        handle: served.runtime.handle.clone(),
+        clock: served.runtime.clock.clone(),
+        who: rooftree_testkit::owner(),
+        name: "str_1".into(),
+        boot: "boot".into(),
+        limits: rooftree_view::StreamLimits {
+            sessions: 4,
+            streams: 4,
+        },
+        changes: receiver,
+        stopping: tokio_util::sync::CancellationToken::new(),
+    };
+    let mut stream = rooftree_stream::EventStream::new(setup, whole_tree(&session));
+    while !matches!(stream.next().await.unwrap(), StreamFrame::Snapshot(_)) {}
+    let head = served.runtime.events(&session).await.len() as u64;
+    let again = rooftree_view::SessionStart::After(head);
+    changes
+        .send(rooftree_view::StreamPatch {
+            add: [(session.clone(), again)].into(),
+            remove: vec![session.clone()],
+        })
+        .await
+        .unwrap();
+    while !matches!(stream.next().await.unwrap(), StreamFrame::Snapshot(_)) {}
+    let to = Address::Id {
+        id: session.clone(),
+    };
+    let more = Command::Post {
+        to,
+        parts: vec![Part::text("more")],
+        origin: Origin::User,
+        key: None,
+        delivery: Delivery::Queue,
+        context: None,
+    };
+    client.send(more).await.unwrap();
+    let mut numbers = Vec::new();
+    loop {
+        let StreamFrame::Event(event) = stream.next().await.unwrap() else {
+            continue;
+        };
+        numbers.extend(event.id);
+        if matches!(event.body, EventBody::RunCompleted(_)) {
+            break;
+        }
+    }
+    let expected: Vec<u64> = (head + 1..=head + numbers.len() as u64).collect();
+    assert_eq!(numbers, expected, "each event came once");
+}

@@ -1,6 +1,6 @@
 //! HTML for web pages: what Markdown becomes, and a table of attacks that must stay text.
 
-use rooftree_markdown::to_html;
+use rooftree_markdown::{HtmlStream, to_html};
 
 /// Every tag that may occur.
 pub const KNOWN: &[&str] = &[
@@ -64,88 +64,43 @@ fn markdown_becomes_html() {
     }
 }
 
-/// Ways to get a script, a remote request or a fake address into a page.
-const ATTACKS: &[&str] = &[
-    "<script>alert(1)</script>",
-    "<SCRIPT SRC=//x.example/x.js></SCRIPT>",
-    "<scr<script>ipt>alert(1)</script>",
-    "<<script>alert(1)//<</script>",
-    "<img src=x onerror=alert(1)>",
-    "<img src=\"javascript:alert(1)\">",
-    "<svg onload=alert(1)>",
-    "<svg><script>alert&#40;1&#41;</script>",
-    "<iframe src=javascript:alert(1)></iframe>",
-    "<object data=x></object><embed src=x><base href=//x>",
-    "<link rel=stylesheet href=//x.example/x.css>",
-    "<style>@import '//x.example'</style>",
-    "<meta http-equiv=refresh content=0;url=//x.example>",
-    "<form action=//x.example><button>log in</button></form>",
-    "<a href=\"javascript:alert(1)\">a</a>",
-    "<div style=\"background:url(javascript:alert(1))\">",
-    "<details open ontoggle=alert(1)>",
-    "<!--><script>alert(1)</script>-->",
-    "<![CDATA[<script>alert(1)</script>]]>",
-    "<?php echo 1 ?>",
-    "[a](javascript:alert(1))",
-    "[a](JaVaScRiPt:alert(1))",
-    "[a](java\tscript:alert(1))",
-    "[a](<java\nscript:alert(1)>)",
-    "[a](&#106;avascript:alert(1))",
-    "[a](javascript&colon;alert(1))",
-    "[a](&#x1;javascript:alert(1))",
-    "[a](\u{1}javascript:alert(1))",
-    "[a]( javascript:alert(1))",
-    "[a](data:text/html;base64,PHNjcmlwdD4=)",
-    "[a](vbscript:msgbox)",
-    "[a](file:///etc/passwd)",
-    "[a](//x.example)",
-    "[a](/relative)",
-    "[a](#fragment)",
-    "[a](http:javascript)",
-    "[a](blob:https://x.example/1)",
-    "<javascript:alert(1)>",
-    "[a]: javascript:alert(1)\n\n[a]",
-    "![a](javascript:alert(1))",
-    "![a\" onerror=\"alert(1)](x)",
-    "[a](https://x.example/\"onmouseover=\"alert(1))",
-    "[a](https://x.example \"t\\\" onmouseover=alert(1) \\\"\")",
-    "[a](<https://x.example/><script>alert(1)</script>>)",
-    "[<img src=x onerror=alert(1)>](https://x.example)",
-    "```\"><script>alert(1)</script>\nx\n```",
-    "```a\" onmouseover=\"alert(1)\nx\n```",
-    "`</code><script>alert(1)</script>`",
-    "# <script>alert(1)</script> {#id onclick=alert(1)}",
-    "| <script> |\n|--|\n| <img src=x> |",
-    "&lt;script&gt;alert(1)&lt;/script&gt;",
-    "&#60;script&#62;alert(1)&#60;/script&#62;",
-    "\\<script>alert(1)\\</script>",
-    "<a href='https://x.example' onclick=alert(1)>a</a>",
-    "\u{0}<script>\u{0}alert(1)</script>",
-    "<x:script xmlns:x='http://www.w3.org/1999/xhtml'>alert(1)</x:script>",
-    "<math><a xlink:href=javascript:alert(1)>a</a></math>",
-];
+/// Ways to get a script, a remote request or a fake address into a page. The server's tests read them too.
+#[allow(clippy::expect_used, reason = "a test fails by panicking")]
+fn attacks() -> Vec<String> {
+    serde_json::from_str(include_str!("../attacks.json")).expect("a list of texts")
+}
 
 #[test]
 fn attacks_stay_text() {
-    for attack in ATTACKS {
-        let html = to_html(attack);
-        for part in html.split('<').skip(1) {
-            let (tag, _) = part.split_once('>').expect(attack);
-            let name = tag
-                .trim_start_matches('/')
-                .split(' ')
-                .next()
-                .unwrap_or_default();
-            assert!(KNOWN.contains(&name), "{attack}: {html}");
-            check_attributes(tag, attack);
-        }
-        assert!(
-            !html
-                .chars()
-                .any(|letter| letter.is_control() && letter != '\n'),
-            "{attack}: {html}"
-        );
+    for attack in &attacks() {
+        check(attack, &to_html(attack));
+        // Letter by letter, closed by what follows.
+        let mut stream = HtmlStream::default();
+        let text = format!("{attack}\n\nend\n\n");
+        let letters = text.chars().map(|letter| stream.push(&letter.to_string()));
+        let html: String = letters.collect();
+        check(attack, &html);
     }
+}
+
+#[allow(clippy::expect_used, reason = "a test fails by panicking")]
+fn check(attack: &str, html: &str) {
+    for part in html.split('<').skip(1) {
+        let (tag, _) = part.split_once('>').expect(attack);
+        let name = tag
+            .trim_start_matches('/')
+            .split(' ')
+            .next()
+            .unwrap_or_default();
+        assert!(KNOWN.contains(&name), "{attack}: {html}");
+        check_attributes(tag, attack);
+    }
+    assert!(
+        !html
+            .chars()
+            .any(|letter| letter.is_control() && letter != '\n'),
+        "{attack}: {html}"
+    );
 }
 
 /// Only these attributes, and only addresses with a known scheme.
@@ -183,7 +138,7 @@ fn only_known_schemes_are_linked() {
             "{linked}"
         );
     }
-    for attack in ATTACKS
+    for attack in attacks()
         .iter()
         .filter(|attack| attack.to_lowercase().contains("script:") || attack.contains("data:"))
     {
@@ -198,5 +153,50 @@ fn deep_nesting_is_bounded() {
     assert_eq!(
         html.matches("<blockquote>").count(),
         html.matches("</blockquote>").count()
+    );
+}
+
+#[test]
+fn blocks_of_a_text_are_the_same_however_it_arrives_and_each_byte_is_parsed_once() {
+    let text = "# Plan\n\nOne *two*\nthree\n\n```sh\nls <x>\n\nls\n```\n- a\n- b\n\n| a |\n|---|\n| b |\n\nopen";
+    let whole = HtmlStream::default().push(text);
+    for size in 1..20 {
+        let mut stream = HtmlStream::default();
+        let letters: Vec<char> = text.chars().collect();
+        let pieces = letters
+            .chunks(size)
+            .map(|piece| piece.iter().collect::<String>());
+        let html: String = pieces.map(|piece| stream.push(&piece)).collect();
+        assert_eq!(html, whole, "in pieces of {size}");
+        assert_eq!(stream.open_text(), "open");
+        assert!(
+            stream.work() <= 2 * text.len() as u64,
+            "{} bytes",
+            stream.work()
+        );
+    }
+    assert!(
+        whole.contains("<pre><code class=\"language-sh\">ls &lt;x&gt;\n\nls\n</code></pre>"),
+        "{whole}"
+    );
+    assert_eq!(whole.matches("<pre>").count(), 1, "a fence is one block");
+}
+
+#[test]
+fn a_fence_that_does_not_end_is_held_back_up_to_a_limit() {
+    let mut stream = HtmlStream::default();
+    let line = "x".repeat(99) + "\n";
+    let mut longest = stream.push("```rust\n").len();
+    let mut html = String::new();
+    for _ in 0..2_000 {
+        html.push_str(&stream.push(&line));
+        longest = longest.max(stream.open_text().len());
+    }
+    assert!(longest < 40_000, "{longest} bytes are held back");
+    assert!(html.matches("<pre><code class=\"language-rust\">").count() > 3);
+    assert!(
+        stream.work() < 500_000,
+        "{} bytes for 200,000",
+        stream.work()
     );
 }

@@ -10,7 +10,7 @@ use rooftree::{
     EventBody, Runtime, SqliteStore, Store,
     protocol::{
         Account, BlobId, Event, Lane, Limits, Message, MessageId, Origin, Part, Session, SessionId,
-        Timestamp,
+        Timestamp, Usage,
     },
     testing::say,
 };
@@ -86,6 +86,7 @@ impl SessionStore for Interrupted {
         fn sessions(filter: SessionFilter) -> Pending<Vec<Session>>;
         fn session_by_key(key: &str) -> Pending<Option<Session>>;
         fn unfinished() -> Pending<Vec<SessionId>>;
+        fn past_runs(account: &Account, agent: &str, limit: usize) -> Pending<Vec<Usage>>;
         fn owner(session: &SessionId) -> Pending<Option<Owner>>;
         fn claim(session: &SessionId, owner: &Owner, now: Timestamp, until: Timestamp) -> Pending<ClaimOutcome>;
         fn renew(claim: &Claim, until: Timestamp) -> Pending<()>;

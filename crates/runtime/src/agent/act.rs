@@ -12,6 +12,7 @@ use super::{
     AgentActor, batch,
     call::{PreparedCall, not_made, record_cancelled},
     check::{CheckedCall, check_with_hooks, refusal},
+    fan_out::FanOut,
     hook_points::{self, CallHookAnswers},
     limits::RunEndReason,
     permission,
@@ -26,7 +27,8 @@ pub(super) async fn act(
     calls: Vec<ToolCall>,
 ) -> Result<Option<RunEndReason>, Error> {
     let mut rest = VecDeque::from(calls);
-    let (mut said, mut used) = (CallHookAnswers::default(), Vec::new());
+    let (mut checks, mut used) = (ReplyChecks::default(), Vec::new());
+    agent.calls.spawned = 0;
     while let Some(call) = rest.pop_front() {
         if is_steered(agent).await? {
             rest.push_front(call);
@@ -40,7 +42,11 @@ pub(super) async fn act(
         }
         // A call before this one may have changed what is allowed, and so may people.
         agent.renew_policy().await?;
-        let ended = match check_with_hooks(agent, &call, &mut said).await? {
+        if let Some(end) = checks.judge_fan_out(agent, &call, &rest).await? {
+            rest.push_front(call);
+            return Ok(Some(stopped(agent, rest, end)));
+        }
+        let ended = match checks.check(agent, &call).await? {
             CheckedCall::Refused(record) => {
                 hook_points::refused(agent, None, &record);
                 agent.note(EventBody::ToolCompleted(*record));
@@ -51,7 +57,7 @@ pub(super) async fn act(
                 agent.inbox.end_reason.take()
             }
             CheckedCall::Ready(first) => {
-                let calls = together(agent, first, &mut rest, &mut said).await?;
+                let calls = together(agent, first, &mut rest, &mut checks).await?;
                 batch::run(agent, calls, &mut used).await?
             }
             CheckedCall::Ask(mut prepared, reason) => {
@@ -84,15 +90,46 @@ pub(super) async fn act(
             }
         };
         if let Some(end) = ended {
-            // A paused run makes its remaining calls when it goes on.
-            if end != RunEndReason::Paused {
-                record_cancelled(agent, rest, "[cancelled]");
-            }
-            return Ok(Some(end));
+            return Ok(Some(stopped(agent, rest, end)));
         }
     }
     hook_points::after_batch(agent, used).await?;
     Ok(None)
+}
+
+/// What is known about the calls of one reply while they are made.
+#[derive(Default)]
+struct ReplyChecks {
+    said: CallHookAnswers,
+    fan_out: FanOut,
+}
+
+impl ReplyChecks {
+    async fn judge_fan_out(
+        &mut self,
+        agent: &mut AgentActor,
+        call: &ToolCall,
+        rest: &VecDeque<ToolCall>,
+    ) -> Result<Option<RunEndReason>, Error> {
+        self.fan_out.judge(agent, call, rest, &mut self.said).await
+    }
+
+    async fn check(
+        &mut self,
+        agent: &mut AgentActor,
+        call: &ToolCall,
+    ) -> Result<CheckedCall, Error> {
+        let checked = check_with_hooks(agent, call, &mut self.said).await?;
+        Ok(self.fan_out.applied(checked))
+    }
+}
+
+/// Gives calls that are left a result; a paused run makes them when it goes on.
+fn stopped(agent: &mut AgentActor, rest: VecDeque<ToolCall>, end: RunEndReason) -> RunEndReason {
+    if end != RunEndReason::Paused {
+        record_cancelled(agent, rest, "[cancelled]");
+    }
+    end
 }
 
 /// The first call and those after it that may run at the same time.
@@ -100,14 +137,14 @@ async fn together(
     agent: &mut AgentActor,
     first: PreparedCall,
     rest: &mut VecDeque<ToolCall>,
-    said: &mut CallHookAnswers,
+    checks: &mut ReplyChecks,
 ) -> Result<Vec<PreparedCall>, Error> {
     let mut batch = vec![first];
     while batch.iter().all(PreparedCall::is_concurrent)
         && batch.len() < agent.resolved.limits.concurrent_calls
     {
         let Some(next) = rest.front() else { break };
-        match check_with_hooks(agent, next, said).await? {
+        match checks.check(agent, next).await? {
             CheckedCall::Ready(prepared) if prepared.is_concurrent() => batch.push(prepared),
             _ => break,
         }

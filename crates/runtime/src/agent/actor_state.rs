@@ -157,4 +157,6 @@ pub(super) struct CallState {
     pub(super) questions: ToolQuestionQueue,
     /// What commands of running calls want called.
     pub(super) nested: NestedCalls,
+    /// How many agents the last reply has started or is about to start.
+    pub(super) spawned: u32,
 }

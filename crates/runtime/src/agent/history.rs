@@ -231,9 +231,10 @@ impl History {
                 call,
                 digest,
                 until,
+                spawn,
                 ..
             } => {
-                self.note_asked(id.as_str(), call, digest, *until);
+                self.note_asked(id.as_str(), call, (digest, spawn), *until);
             }
             EventBody::PermissionResolved { id, answer, .. } => {
                 self.note_settled(id.as_str(), Some(answer));
@@ -241,7 +242,7 @@ impl History {
             EventBody::QuestionRequested {
                 id, call, until, ..
             } => {
-                self.note_asked(id.as_str(), call, "", *until);
+                self.note_asked(id.as_str(), call, ("", &[]), *until);
             }
             EventBody::QuestionAnswered { id, .. } => self.note_settled(id.as_str(), None),
             EventBody::ModeChanged { mode, by } => {

@@ -251,11 +251,7 @@ impl AgentActor {
                 self.open_journal();
                 return Ok(());
             }
-            // No client has seen this run yet: a pending signal to stop is meant for another one.
-            self.apply_pending_signals()?;
-            if self.inbox.clear.is_none() {
-                self.inbox.forget_end();
-            }
+            self.apply_signals_before_run()?;
             rooftree_store::failpoint::reach("mail.taken");
         }
     }

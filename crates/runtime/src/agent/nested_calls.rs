@@ -16,6 +16,7 @@ use super::{
     AgentActor,
     call::{PreparedCall, not_made},
     check::{CheckedCall, check_with_hooks, refusal},
+    fan_out,
     hook_points::{self, CallHookAnswers},
     permission::{self, AskOutcome, PermissionOutcome, PermissionQuestion},
 };
@@ -197,10 +198,14 @@ impl NestedPermissions {
         };
         one.inside = Some(inside);
         let ready = ReadyNestedCall { one, gone };
-        let Some(reason) = reason else {
-            return Ok(Some(ready));
+        let asked = match fan_out::ask_inside(agent, &ready.one).await? {
+            Some(asked) => asked,
+            None => match reason {
+                Some(reason) => permission::put(agent, &ready.one, reason).await?,
+                None => return Ok(Some(ready)),
+            },
         };
-        match permission::put(agent, &ready.one, reason).await? {
+        match asked {
             AskOutcome::Settled(permitted) => Ok(permitted_or_refused(agent, ready, permitted)),
             AskOutcome::Stands(question) => {
                 self.0.push(PendingNestedCall { ready, question });

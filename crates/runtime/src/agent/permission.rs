@@ -1,11 +1,14 @@
-//! Asks the user for permission for one call. The answer is bound to that very call: what was shown is what is made.
+//! Asks the user for permission for one call, or, for `fan_out.rs`, for the agents of a reply. The answer is bound to
+//! what was shown: that very call is made.
+
+mod suggested_rules;
 
 use rooftree_protocol::{
-    Answer, EventBody, PermissionDecision, PermissionId, PermissionScope, QuestionId,
-    QuestionReply, Timestamp,
+    Answer, EventBody, PermissionDecision, PermissionId, PermissionKind, QuestionId, QuestionReply,
+    Timestamp,
     event::{PolicyNote, WaitReason},
 };
-use rooftree_store::{RuleKind, RuleRow, RuleScope};
+use rooftree_store::RuleRow;
 use rooftree_tools::{
     PermissionRule, Policy, PolicyLayer, PolicyRequest, PolicyVerdict, SkillRestriction,
 };
@@ -21,7 +24,9 @@ use super::{
     limits::RunEndReason,
     run_view::RunInquiry,
 };
-use crate::{Error, post_turn::PostTurn, saved_rules};
+use crate::{Error, post_turn::PostTurn};
+
+pub(super) use self::suggested_rules::{SuggestedRules, scopes};
 
 /// Says that the definition keeps the agent in a narrower mode than the process: a flag for another mode changes nothing.
 fn held_by_definition(agent: &AgentActor) -> Option<String> {
@@ -37,6 +42,9 @@ fn held_by_definition(agent: &AgentActor) -> Option<String> {
     ))
 }
 
+/// The result of a call that is another one than the one people were asked about.
+pub(super) const CHANGED: &str = "[auto-rejected: the call is not the one that was asked about]";
+
 /// Outcome of a permission question.
 pub(super) enum PermissionOutcome {
     Yes(String),
@@ -51,7 +59,22 @@ pub(super) struct PermissionQuestion {
     id: PermissionId,
     /// When it is too late for an answer.
     pub(super) until: Timestamp,
-    suggested: SuggestedRule,
+    suggested: SuggestedRules,
+}
+
+impl PermissionQuestion {
+    /// A question that an earlier process asked.
+    pub(super) fn standing(asked: &RunInquiry, suggested: SuggestedRules) -> Self {
+        Self {
+            id: PermissionId::derived_from(asked.call.as_str()),
+            until: asked.until,
+            suggested,
+        }
+    }
+
+    pub(super) fn id(&self) -> &PermissionId {
+        &self.id
+    }
 }
 
 /// Outcome of asking a question.
@@ -70,11 +93,17 @@ pub(super) async fn ask(
 ) -> Result<PermissionOutcome, Error> {
     match put(agent, one, reason).await? {
         AskOutcome::Settled(permitted) => Ok(permitted),
-        AskOutcome::Stands(question) => {
-            let heard = inquire::wait(agent, question.id.as_str(), question.until).await?;
-            conclude(agent, &question, heard).await
-        }
+        AskOutcome::Stands(question) => wait(agent, &question).await,
     }
+}
+
+/// Waits for the answer.
+pub(super) async fn wait(
+    agent: &mut AgentActor,
+    question: &PermissionQuestion,
+) -> Result<PermissionOutcome, Error> {
+    let heard = inquire::wait(agent, question.id.as_str(), question.until).await?;
+    conclude(agent, question, heard).await
 }
 
 /// Asks the question, if a client can answer it; one that was asked before still stands.
@@ -85,43 +114,17 @@ pub(super) async fn put(
 ) -> Result<AskOutcome, Error> {
     let id = PermissionId::derived_from(one.call.id.as_str());
     let digest = digest(agent, one);
-    let before = agent
-        .history
-        .run()
-        .and_then(|run| run.asked(id.as_str()))
-        .cloned();
-    match &before {
-        Some(asked) if asked.digest != digest => {
-            let words = "[auto-rejected: the call is not the one that was asked about]";
-            if asked.answer.is_none() {
-                resolve(agent, &id, Answer::deny(None), "changed", Vec::new()).await?;
-            }
-            return Ok(AskOutcome::Settled(PermissionOutcome::No(words.into())));
-        }
-        // Answered, and cut off before the call was made.
-        Some(RunInquiry {
-            answer: Some(answer),
-            ..
-        }) => return Ok(AskOutcome::Settled(said(answer, "user"))),
-        _ => {}
+    let before = before(agent, &id);
+    if let Some(settled) = settled_before(agent, &id, &digest, before.as_ref()).await? {
+        return Ok(AskOutcome::Settled(settled));
     }
     if before.is_none()
         && let Some(permitted) = answered_by_hooks(agent, one, &reason).await?
     {
         return Ok(AskOutcome::Settled(permitted));
     }
-    let kept = if before.is_some() {
-        agent.context.store().answered(id.as_str()).await?
-    } else {
-        None
-    };
-    if kept.is_none() && !inquire::is_possible(agent) {
-        if before.is_some() {
-            resolve(agent, &id, Answer::deny(None), "nobody", Vec::new()).await?;
-        }
-        let held = held_by_definition(agent).unwrap_or_default();
-        let words = format!("[auto-rejected: no user can be asked] {reason}{held}");
-        return Ok(AskOutcome::Settled(PermissionOutcome::No(words)));
+    if let Some(refused) = unanswerable(agent, &id, before.as_ref(), &reason).await? {
+        return Ok(AskOutcome::Settled(refused));
     }
     let context = context(agent, one, CancellationToken::new(), PostTurn::default());
     if before.is_none()
@@ -129,26 +132,99 @@ pub(super) async fn put(
     {
         return Ok(AskOutcome::Settled(PermissionOutcome::Vain(words)));
     }
-    let until = before.map_or_else(|| inquire::deadline(agent), |asked| asked.until);
-    let suggested = suggested_rule(agent, one);
+    let suggested = SuggestedRules::of_call(agent, one);
+    let words = format!("{} {}: {reason}", one.tool.spec().name, one.title);
     let question = EventBody::PermissionRequested {
-        id: id.clone(),
+        id,
         call: one.call.id.clone(),
         tool: one.tool.spec().name.clone(),
         title: one.title.clone(),
         detail: one.tool.preview(&one.input, &context),
         effect: one.effect,
-        rule: suggested.rule.clone(),
-        until,
-        reason: reason.clone(),
-        digest: digest.clone(),
+        rule: suggested.to_string(),
+        until: until(agent, before.as_ref()),
         scopes: scopes(is_ask_rule(agent, &reason)),
-    };
-    let words = format!("{} {}: {reason}", one.tool.spec().name, one.title);
-    let id_text = id.to_string();
-    let asked = NewInquiry {
-        id: id_text,
+        reason,
         digest,
+        kind: PermissionKind::Call,
+        spawn: Vec::new(),
+    };
+    stand(agent, question, words, suggested).await
+}
+
+/// The same question, if it was asked before.
+pub(super) fn before(agent: &AgentActor, id: &PermissionId) -> Option<RunInquiry> {
+    let run = agent.history.run()?;
+    run.asked(id.as_str()).cloned()
+}
+
+/// What came of a question that was asked before: it was about something else, or it was answered and cut off before
+/// the call was made.
+pub(super) async fn settled_before(
+    agent: &mut AgentActor,
+    id: &PermissionId,
+    digest: &str,
+    before: Option<&RunInquiry>,
+) -> Result<Option<PermissionOutcome>, Error> {
+    match before {
+        Some(asked) if asked.digest != digest => {
+            if asked.answer.is_none() {
+                resolve(agent, id, Answer::deny(None), "changed", Vec::new()).await?;
+            }
+            Ok(Some(PermissionOutcome::No(CHANGED.into())))
+        }
+        Some(RunInquiry {
+            answer: Some(answer),
+            ..
+        }) => Ok(Some(said(answer, "user"))),
+        _ => Ok(None),
+    }
+}
+
+/// A refusal, if there is no client to ask and no answer that came meanwhile.
+pub(super) async fn unanswerable(
+    agent: &mut AgentActor,
+    id: &PermissionId,
+    before: Option<&RunInquiry>,
+    reason: &str,
+) -> Result<Option<PermissionOutcome>, Error> {
+    let kept = match before {
+        Some(_) => agent.context.store().answered(id.as_str()).await?,
+        None => None,
+    };
+    if kept.is_some() || inquire::is_possible(agent) {
+        return Ok(None);
+    }
+    if before.is_some() {
+        resolve(agent, id, Answer::deny(None), "nobody", Vec::new()).await?;
+    }
+    let held = held_by_definition(agent).unwrap_or_default();
+    let words = format!("[auto-rejected: no user can be asked] {reason}{held}");
+    Ok(Some(PermissionOutcome::No(words)))
+}
+
+/// When it is too late for an answer.
+pub(super) fn until(agent: &AgentActor, before: Option<&RunInquiry>) -> Timestamp {
+    before.map_or_else(|| inquire::deadline(agent), |asked| asked.until)
+}
+
+/// Asks: from here on the question stands.
+pub(super) async fn stand(
+    agent: &mut AgentActor,
+    question: EventBody,
+    words: String,
+    suggested: SuggestedRules,
+) -> Result<AskOutcome, Error> {
+    let EventBody::PermissionRequested {
+        id, digest, until, ..
+    } = &question
+    else {
+        return Ok(AskOutcome::Settled(PermissionOutcome::No(CHANGED.into())));
+    };
+    let (id, until) = (id.clone(), *until);
+    let asked = NewInquiry {
+        id: id.to_string(),
+        digest: digest.clone(),
         until,
         body: question,
         reason: WaitReason::Permission,
@@ -204,7 +280,7 @@ pub(super) async fn conclude(
     match heard {
         InquiryOutcome::Answer(answered) => {
             let answer = inquire::permission(&answered).cloned().unwrap_or(no);
-            let rules = remembered_rule(agent, &answer, &question.suggested, &answered.by);
+            let rules = question.suggested.remembered(agent, &answer, &answered.by);
             resolve(agent, id, answer.clone(), &answered.by, rules).await?;
             Ok(said(&answer, &answered.by))
         }
@@ -265,7 +341,8 @@ pub(super) async fn forget(agent: &mut AgentActor, asked: &RunInquiry) -> Result
     inquire::settle(agent, &asked.id, outcome, Vec::new(), reason).await
 }
 
-fn said(answer: &Answer, by: &str) -> PermissionOutcome {
+/// The outcome that an answer means.
+pub(super) fn said(answer: &Answer, by: &str) -> PermissionOutcome {
     match answer.decision {
         PermissionDecision::Allow => {
             PermissionOutcome::Yes(format!("{by} said yes ({:?})", answer.scope).to_lowercase())
@@ -325,51 +402,8 @@ pub(super) fn is_asked_by_mode(agent: &AgentActor, one: &PreparedCall, reason: &
         && !is_ask_rule(agent, reason)
 }
 
-/// Scopes an answer may have. A call that an ask rule matches is answered only once at a time.
-fn scopes(is_ask_rule: bool) -> Vec<PermissionScope> {
-    use PermissionScope::{Always, Once, Project, Session};
-    if is_ask_rule {
-        vec![Once]
-    } else {
-        vec![Once, Session, Project, Always]
-    }
-}
-
-fn remembered_rule(
-    agent: &AgentActor,
-    answer: &Answer,
-    asked: &SuggestedRule,
-    by: &str,
-) -> Vec<RuleRow> {
-    let scope = match answer.scope {
-        // Once, for a call that only asks for the rule, is for as long as this agent works on this.
-        PermissionScope::Once
-            if asked.is_wanted && answer.decision == PermissionDecision::Allow =>
-        {
-            RuleScope::Session(agent.session.id.clone())
-        }
-        PermissionScope::Once => return Vec::new(),
-        PermissionScope::Session => RuleScope::Session(agent.root()),
-        PermissionScope::Project => RuleScope::Project(saved_rules::project(&agent.rights.home)),
-        PermissionScope::Always => RuleScope::Always,
-    };
-    let kind = match answer.decision {
-        PermissionDecision::Allow => RuleKind::Allow,
-        PermissionDecision::Deny => RuleKind::Deny,
-    };
-    let by = saved_rules::by_answer(by);
-    vec![RuleRow {
-        number: 0,
-        kind,
-        rule: asked.rule.clone(),
-        scope,
-        by,
-        at: agent.context.now(),
-    }]
-}
-
 /// Names exactly what is asked about. Two calls with the same name are the same in all that matters.
-fn digest(agent: &AgentActor, one: &PreparedCall) -> String {
+pub(super) fn digest(agent: &AgentActor, one: &PreparedCall) -> String {
     let exact = json!([
         one.tool.spec().name,
         sorted(&one.input),
@@ -382,6 +416,11 @@ fn digest(agent: &AgentActor, one: &PreparedCall) -> String {
             .pinned()
             .map(|pinned| pinned.real.to_string_lossy()),
     ]);
+    hex_digest(&exact)
+}
+
+/// The SHA-256 of a value, in hexadecimal digits.
+pub(super) fn hex_digest(exact: &serde_json::Value) -> String {
     Sha256::digest(exact.to_string())
         .iter()
         .map(|byte| format!("{byte:02x}"))
@@ -403,35 +442,6 @@ fn sorted(value: &serde_json::Value) -> serde_json::Value {
         }
         Value::Array(items) => items.iter().map(sorted).collect(),
         other => other.clone(),
-    }
-}
-
-/// The rule that a yes for longer would make.
-struct SuggestedRule {
-    rule: String,
-    /// Whether asking for it is all the call does.
-    is_wanted: bool,
-}
-
-fn suggested_rule(agent: &AgentActor, one: &PreparedCall) -> SuggestedRule {
-    if let Some(rule) = one.tool.wants(&one.input) {
-        return SuggestedRule {
-            rule,
-            is_wanted: true,
-        };
-    }
-    let subject = one.tool.subject(&one.input);
-    let tool = one.tool.ruled_as(&one.input);
-    let rule = Policy::suggested_rule(&PolicyRequest {
-        tool: &tool,
-        subject: subject.as_deref(),
-        input: Some(&one.input),
-        effect: one.effect,
-        cwd: &agent.session.cwd,
-    });
-    SuggestedRule {
-        rule: rule.to_string(),
-        is_wanted: false,
     }
 }
 

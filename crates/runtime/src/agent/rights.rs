@@ -8,6 +8,7 @@ use std::{
 
 use rooftree_protocol::{
     AgentDefinition, Confinement, EventBody, Mandate, Network, PermissionMode, RunBounds, Scope,
+    SpawnThresholds,
     event::{NoticeLevel, PolicyNote, SkillNote},
 };
 use rooftree_tools::{Policy, SkillRestriction, mcp::Notice};
@@ -161,7 +162,15 @@ impl AgentActor {
             run_timeout_secs: limits.run_timeout_secs,
             max_cost_usd: limits.max_cost_usd,
             depth: limits.depth,
+            spawn: self.spawn_thresholds(),
         }
+    }
+
+    /// How many agents one reply may start without asking: no more than when the run began.
+    pub(super) fn spawn_thresholds(&self) -> SpawnThresholds {
+        let process = self.context.options.rights.spawn;
+        let began = self.ceiling().map(|ceiling| ceiling.bounds.spawn);
+        began.map_or(process, |began| process.narrowed_by(&began))
     }
 
     /// Puts the policy together anew if people have made or taken away rules, a definition or the mode was changed,

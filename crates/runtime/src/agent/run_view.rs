@@ -9,7 +9,7 @@ use std::{
 
 use rooftree_protocol::{
     Answer, CallId, ErrorCode, Mandate, MessageId, Outcome, RunBounds, RunId, RunStatus, SessionId,
-    Timestamp, ToolCall, Usage,
+    SpawnGroup, Timestamp, ToolCall, Usage,
     event::{
         AnswerFinding, AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunEnd,
         RunMode, SkillNote, StopReason, ToolRecord,
@@ -29,6 +29,8 @@ pub struct RunInquiry {
     pub call: CallId,
     /// Names exactly what was asked.
     pub digest: String,
+    /// The agents it is about, if it is about those that a reply starts.
+    pub spawn: Vec<SpawnGroup>,
     /// When it is too late for an answer.
     pub until: Timestamp,
     /// The session that was told of it besides those above.
@@ -260,6 +262,15 @@ impl RunView {
     /// The inquiry with this id.
     pub(super) fn asked(&self, id: &str) -> Option<&RunInquiry> {
         self.waits.asked.iter().find(|asked| asked.id == id)
+    }
+
+    /// The inquiry about agents of a reply that lists this call.
+    pub(super) fn asked_to_spawn(&self, call: &CallId) -> Option<&RunInquiry> {
+        let is_listed = |group: &SpawnGroup| group.calls.iter().any(|listed| listed.call == *call);
+        self.waits
+            .asked
+            .iter()
+            .find(|asked| asked.spawn.iter().any(is_listed))
     }
 
     /// Whether a hook said something with an effect at this point, about this.

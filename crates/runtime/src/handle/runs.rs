@@ -1,10 +1,10 @@
 //! Commands about work under way: resume, cancel, stop a program, answer a question.
 
 use rooftree_protocol::{
-    Command, ErrorCode, InquiryResponse, PermissionScope, Principal, Problem, ProcessId, RunId,
-    SessionId, command::CommandReply,
+    Command, ErrorCode, InquiryResponse, Lane, PermissionScope, Principal, Problem, ProcessId,
+    RunId, SessionId, command::CommandReply,
 };
-use rooftree_store::{AuditEntry, CommandRow};
+use rooftree_store::{AuditEntry, CommandRow, RunFilter, batch_limit};
 
 use super::Handle;
 use crate::{Error, inquiries, signals::AgentSignal, visibility};
@@ -29,12 +29,38 @@ impl Handle {
         session: &SessionId,
         run: Option<RunId>,
     ) -> Result<CommandReply, Error> {
+        self.owned_session(who, session).await?;
+        let run = match run {
+            Some(run) => Some(run),
+            None => self.current_run(session).await?,
+        };
         let signal = AgentSignal::Cancel(run.clone(), Some(Box::new(who.clone())));
         let command = Command::Cancel {
             session: session.clone(),
             run,
         };
         self.tell_owner(who, session, (signal, command), None).await
+    }
+
+    /// The open run, or the one that the first waiting message will start. Named here, a command to stop is neither lost
+    /// before that run begins nor applied to a later one.
+    pub(super) async fn current_run(&self, session: &SessionId) -> Result<Option<RunId>, Error> {
+        // Before the runs: a message that is taken meanwhile is then an open run.
+        let mail = self
+            .store
+            .waiting(session, Lane::Mail, batch_limit(Lane::Mail));
+        let mail = mail.await?;
+        let newest = RunFilter {
+            session: Some(session.clone()),
+            limit: 1,
+            ..RunFilter::default()
+        };
+        let newest = self.store.runs(newest).await?.into_iter().next();
+        if let Some(open) = newest.filter(|run| run.ended.is_none()) {
+            return Ok(open.started.run);
+        }
+        let next = mail.iter().find(|item| item.withdrawn.is_none());
+        Ok(next.map(|item| RunId::derived_from(item.message.id.as_str())))
     }
 
     /// Stops a background program. No journal tells who did, so the audit log does.

@@ -165,7 +165,8 @@ impl Handle {
         };
         let reply = self.patch(who, session, patch).await?;
         let sender = Some(Box::new(who.clone()));
-        let is_told = self.tell(session, AgentSignal::Cancel(None, sender));
+        let run = self.current_run(session).await?;
+        let is_told = self.tell(session, AgentSignal::Cancel(run, sender));
         if !is_told && self.other_owner(session).await?.is_some() {
             let command = Command::Delete {
                 session: session.clone(),

@@ -247,3 +247,47 @@ async fn a_cancel_that_nobody_got_to_does_not_stop_a_later_run() {
         RunStatus::Completed
     );
 }
+
+#[tokio::test]
+async fn a_stop_ends_the_run_of_an_accepted_message_however_far_it_has_come() {
+    let held = say("never said").delay(Duration::from_secs(3_600));
+    let runtime = TestRuntimeBuilder::new([held.times(1_000)]).build();
+    let session = runtime.post("first").await;
+    for yields in 0..120 {
+        if yields > 0 {
+            runtime.post_to(&session, "again").await;
+        }
+        for _ in 0..yields {
+            tokio::task::yield_now().await;
+        }
+        let cancel = Command::Cancel {
+            session: session.clone(),
+            run: None,
+        };
+        runtime.command(cancel).await;
+        let end = runtime.wait_for_nth_run(&session, yields + 1).await;
+        assert_eq!(end.status, RunStatus::Cancelled, "after {yields} steps");
+    }
+    runtime.verify().await;
+}
+
+#[tokio::test]
+async fn a_stop_without_work_does_not_reach_a_message_that_comes_a_moment_later() {
+    let runtime = TestRuntimeBuilder::new([say("done").times(1_000)]).build();
+    let session = runtime.post("first").await;
+    runtime.wait_for_run(&session).await;
+    for yields in 0..60 {
+        for _ in 0..yields {
+            tokio::task::yield_now().await;
+        }
+        let cancel = Command::Cancel {
+            session: session.clone(),
+            run: None,
+        };
+        runtime.command(cancel).await;
+        runtime.post_to(&session, "again").await;
+        let end = runtime.wait_for_nth_run(&session, yields + 2).await;
+        assert_eq!(end.status, RunStatus::Completed, "after {yields} steps");
+    }
+    runtime.verify().await;
+}

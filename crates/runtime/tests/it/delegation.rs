@@ -7,6 +7,7 @@ mod cache;
 mod confinement;
 mod crash;
 mod dialects;
+mod fan_out;
 mod foreground;
 mod forks;
 mod messages;

@@ -15,7 +15,7 @@ use rooftree_providers::{
     scripted::{call, say},
 };
 use rooftree_runtime::History;
-use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder};
+use rooftree_testkit::{Dice, ProbeTool, TestRuntime, TestRuntimeBuilder};
 use rooftree_tools::Toolset;
 use serde_json::json;
 
@@ -167,19 +167,6 @@ fn no_journal_whatever_it_holds_and_wherever_it_breaks_off_folds_to_an_unpaired_
     checked.unwrap();
 }
 
-/// A small generator, so that a failing seed can be run again by itself.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-}
-
 fn plan() -> TestRuntimeBuilder {
     let two = say("working").calls([
         call("Look", json!({"say": "a"})),
@@ -242,7 +229,7 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
         let mut runtime = plan().build();
         let mut sessions = vec![runtime.post("go first").await];
         for _ in 0..6 {
-            let session = sessions[dice.roll(sessions.len() as u64) as usize].clone();
+            let session = sessions[dice.roll(sessions.len())].clone();
             match dice.roll(6) {
                 0 => runtime.post_to(&session, "go on").await,
                 1 => runtime.steer(&session, "no, differently").await,
@@ -281,7 +268,7 @@ async fn random_interrupts_cancels_crashes_and_forks_keep_calls_paired() {
                         sessions.push(fork.id);
                     }
                 }
-                _ => tokio::time::sleep(Duration::from_micros(dice.roll(3_000))).await,
+                _ => tokio::time::sleep(Duration::from_micros(dice.roll(3_000) as u64)).await,
             }
         }
         for session in &sessions {

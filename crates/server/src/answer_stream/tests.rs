@@ -122,6 +122,8 @@ fn asks(session: SessionId, run: RunId, number: u128) -> Event {
         reason: String::new(),
         digest: String::new(),
         scopes: Vec::new(),
+        kind: Default::default(),
+        spawn: Vec::new(),
     };
     event(session, run, body)
 }

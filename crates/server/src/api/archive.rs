@@ -33,6 +33,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
         ApiRoute::post(SESSION_IMPORT, import)
             .needs(AccessScope::Chat, "Makes a session out of an exported one; rights, models and directories in it are ignored")
             .body::<SessionImport>()
+            .large_body(MAX_ARCHIVE)
             .answers::<Session>(201)
             .fails(&[409]),
         ApiRoute::get(SEARCH, search)

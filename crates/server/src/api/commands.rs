@@ -53,8 +53,30 @@ pub(super) fn needed_scope(command: &Command) -> AccessScope {
         | Command::AddRule { .. }
         | Command::RemoveRule { .. }
         | Command::SetMode { .. } => AccessScope::Approve,
+        Command::MarkRead { .. } => AccessScope::Read,
+        // An archive brings a journal that no agent here has written.
         Command::Import { .. } => AccessScope::Admin,
-        _ => AccessScope::Chat,
+        Command::Post { .. }
+        | Command::Prompt { .. }
+        | Command::Withdraw { .. }
+        | Command::Replace { .. }
+        | Command::MoveToBackground { .. }
+        | Command::Call { .. }
+        | Command::Resume { .. }
+        | Command::Cancel { .. }
+        | Command::Clear { .. }
+        | Command::Compact { .. }
+        | Command::Open(_)
+        | Command::Rename { .. }
+        | Command::Pin { .. }
+        | Command::SetAttributes { .. }
+        | Command::SetModel { .. }
+        | Command::Delete { .. }
+        | Command::Restore { .. }
+        | Command::Undo { .. }
+        | Command::Fork { .. }
+        | Command::StopProcess { .. }
+        | Command::HandBack { .. } => AccessScope::Chat,
     }
 }
 

@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, HeaderName, header::ACCEPT},
     response::{IntoResponse, Response},
 };
-use rooftree_protocol::{AccessScope, Event, SessionId, api_paths::SESSION_EVENTS};
+use rooftree_protocol::{AccessScope, Event, EventBody, SessionId, api_paths::SESSION_EVENTS};
 use rooftree_view::{SessionStart, StreamCursor, StreamRequest, matches_type};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,8 @@ struct EventQuery {
     types: Option<String>,
     /// For a stream: the sessions that it delegates to are part of it.
     tree: Option<bool>,
+    /// Whether replies are given as HTML too.
+    html: Option<bool>,
 }
 
 /// One page of events.
@@ -61,6 +63,9 @@ struct EventPage {
     head: u64,
     /// The last number on this page, to continue with as `after`; null after the last page.
     next: Option<u64>,
+    /// The HTML of each reply on this page, by the number of its `message.completed`, if it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    html: Option<BTreeMap<u64, String>>,
 }
 
 async fn events(
@@ -85,6 +90,7 @@ async fn events(
         let request = StreamRequest {
             sessions: BTreeMap::from([(session.id, start)]),
             types,
+            html: query.html.unwrap_or(false),
             ..StreamRequest::default()
         };
         return Ok(stream::respond(stream::begin(&state, caller, request)?));
@@ -105,12 +111,30 @@ async fn events(
     let last = events.last().and_then(|event| event.id);
     let next = last.filter(|last| *last < session.head);
     events.retain(|event| matches_type(&types, event.body.name()));
+    let html = query.html.unwrap_or(false);
+    let html = html.then(|| {
+        events
+            .iter()
+            .filter_map(|event| reply_html(&state, event))
+            .collect()
+    });
     let page = EventPage {
+        html,
         events,
         head: session.head,
         next,
     };
     Ok(Json(page).into_response())
+}
+
+/// The number of a reply, and its HTML; none if the event is no reply with text.
+fn reply_html(state: &ApiState, event: &Event) -> Option<(u64, String)> {
+    match &event.body {
+        EventBody::MessageCompleted(reply) if !reply.text.is_empty() => {
+            Some((event.id?, state.html.html(&reply.text).as_ref().to_owned()))
+        }
+        _ => None,
+    }
 }
 
 fn wants_stream(headers: &HeaderMap) -> bool {

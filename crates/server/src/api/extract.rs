@@ -12,7 +12,7 @@ use super::ApiProblem;
 use crate::request_body;
 
 /// The most bytes a JSON body may have.
-const MAX_BODY: usize = 1 << 20;
+pub(super) const MAX_BODY: usize = 1 << 20;
 /// The same for an exported session.
 pub(super) const MAX_ARCHIVE: usize = 32 << 20;
 

@@ -1,8 +1,8 @@
 //! Permission requests and questions as the API shows them: what is asked, in which state, who answered.
 
 use rooftree_protocol::{
-    CallId, Effect, EventBody, InquiryResponse, PermissionDecision, PermissionScope, Question,
-    QuestionReply, RunId, SessionId, Surface, Timestamp,
+    CallId, Effect, EventBody, InquiryResponse, PermissionDecision, PermissionKind,
+    PermissionScope, Question, QuestionReply, RunId, SessionId, SpawnGroup, Surface, Timestamp,
 };
 use rooftree_store::Inquiry;
 use schemars::JsonSchema;
@@ -124,13 +124,15 @@ impl InquiryFrame {
 pub(super) struct PermissionItem {
     #[serde(flatten)]
     pub(super) frame: InquiryFrame,
-    /// Which call.
+    /// Whether it is about one call, or about all calls of a reply that start agents.
+    kind: PermissionKind,
+    /// Which call; the first one, for kind `spawn`.
     call: CallId,
     /// The tool.
     tool: String,
     /// What it would do.
     title: String,
-    /// More about it: the diff of an edit.
+    /// More about it: the diff of an edit, the list of agents.
     detail: String,
     /// What it does to the world.
     effect: Effect,
@@ -140,6 +142,9 @@ pub(super) struct PermissionItem {
     reason: String,
     /// For how long a yes can hold.
     scopes: Vec<PermissionScope>,
+    /// The agents that would be started, for kind `spawn`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    spawn: Vec<SpawnGroup>,
 }
 
 impl PermissionItem {
@@ -154,6 +159,8 @@ impl PermissionItem {
             rule,
             reason,
             scopes,
+            kind,
+            spawn,
             ..
         } = inquiry.asked.clone()
         else {
@@ -161,6 +168,7 @@ impl PermissionItem {
         };
         Some(Self {
             frame: InquiryFrame::of(inquiry, now),
+            kind,
             call,
             tool,
             title,
@@ -169,6 +177,7 @@ impl PermissionItem {
             rule,
             reason,
             scopes,
+            spawn,
         })
     }
 }

@@ -19,6 +19,7 @@ use super::{
     ApiProblem, ApiState,
     access::{RequestCaller, RequestPrincipal},
     extract::JsonBody,
+    idempotency::KeyUse,
     route_table::ApiRoute,
 };
 use crate::access::RequestAccess;
@@ -28,12 +29,14 @@ pub(super) fn routes() -> Vec<ApiRoute> {
         ApiRoute::post(LOGIN, log_in)
             .public("Exchanges the secret of a one-time link for a login cookie")
             .body::<LoginRequest>()
+            .keys(KeyUse::None)
             .answers::<LoginAnswer>(200),
         ApiRoute::post(LOGOUT, log_out)
             .needs(
                 AccessScope::Read,
                 "Ends the token of the caller and takes the cookie away",
             )
+            .keys(KeyUse::None)
             .answers_nothing(204),
         ApiRoute::get(ME, me)
             .needs(

@@ -27,6 +27,7 @@ use super::{
     access::RequestPrincipal,
     conversation::{self, ConversationEntry},
     extract::{JsonBody, QueryParameters},
+    idempotency::KeyUse,
     page,
     route_table::ApiRoute,
     sessions::{find, find_live},
@@ -47,6 +48,8 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             .needs(AccessScope::Chat, "Sends a message. It is stored when this answers, and worked on in its turn")
             .header("Idempotency-Key", "Sending the same message with the same key again returns the first answer; another message with it is refused")
             .header("Prefer", "`wait=60` waits so many seconds for the answer; after that the run goes on")
+            // The inbox knows its keys for ever, and a repeated request may wait for the answer of the run.
+            .keys(KeyUse::None)
             .body::<NewMessage>()
             .answers::<AnsweredMessage>(200)
             .answers::<AcceptedPost>(202)

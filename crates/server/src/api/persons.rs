@@ -20,6 +20,7 @@ use super::{
     ApiProblem, ApiState,
     access::{RequestCaller, RequestPrincipal},
     extract::JsonBody,
+    idempotency::KeyUse,
     route_table::ApiRoute,
 };
 
@@ -34,6 +35,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 "Invites a person; the link can be read only now",
             )
             .body::<InvitationRequest>()
+            .keys(KeyUse::Secret)
             .answers::<Invitation>(201),
         ApiRoute::delete(PERSON, disable)
             .needs(
@@ -46,6 +48,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 AccessScope::Admin,
                 "Makes a one-time link for another browser of a person",
             )
+            .keys(KeyUse::Secret)
             .answers::<LoginLink>(201),
     ]
 }

@@ -129,6 +129,24 @@ impl ApiProblem {
         Self::new(StatusCode::CONFLICT, problem)
     }
 
+    /// The first request with this idempotency key is not answered yet.
+    pub(crate) fn in_flight() -> Self {
+        let problem =
+            Self::conflict("the first request with this Idempotency-Key is being carried out");
+        problem.with_retry(SOON)
+    }
+
+    /// A request was carried out before, and its answer is not there any more.
+    pub(crate) fn carried_out(is_secret: bool) -> Self {
+        let cause = if is_secret {
+            "its answer holds a secret, which is shown once and not stored"
+        } else {
+            "its answer is too large to be stored"
+        };
+        let problem = Problem::new(ErrorCode::Conflict, "the request was carried out before");
+        Self::new(StatusCode::CONFLICT, problem.cause(cause))
+    }
+
     /// Something that can be done no more.
     pub(crate) fn gone(message: impl Into<String>) -> Self {
         let problem = Problem::new(ErrorCode::InteractionUnavailable, message);

@@ -14,7 +14,11 @@ use axum::{
 use rooftree_protocol::{AccessScope, AuthorizedCaller};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::{ApiProblem, ApiState};
+use super::{
+    ApiProblem, ApiState,
+    extract::MAX_BODY,
+    idempotency::{self, KeyUse},
+};
 
 /// Writes a schema into a document.
 pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
@@ -72,6 +76,10 @@ pub(crate) struct ApiRoute {
     pub(crate) errors: Vec<u16>,
     /// Whether it may answer with a stream of events.
     pub(crate) is_stream: bool,
+    /// How it treats idempotency keys.
+    pub(crate) keys: KeyUse,
+    /// The most bytes of a body.
+    max_body: usize,
     handler: MethodRouter<Arc<ApiState>>,
 }
 
@@ -93,6 +101,8 @@ impl ApiRoute {
 
     fn new(method: Method, path: &'static str, handler: MethodRouter<Arc<ApiState>>) -> Self {
         Self {
+            keys: KeyUse::of_method(&method),
+            max_body: MAX_BODY,
             method,
             path,
             // The widest scope, until the route says which one is enough.
@@ -141,7 +151,7 @@ impl ApiRoute {
 
     /// It may answer with a stream of events.
     pub(crate) fn streams(mut self) -> Self {
-        self.is_stream = true;
+        (self.is_stream, self.keys) = (true, KeyUse::None);
         self.answers_raw(200, "text/event-stream")
     }
 
@@ -149,6 +159,34 @@ impl ApiRoute {
     pub(crate) fn raw_body(mut self, media_type: &'static str) -> Self {
         let schema = None;
         self.body = Some(RouteBody { media_type, schema });
+        // Bytes are stored by what they are: uploading them again changes nothing.
+        self.keys = KeyUse::None;
+        self
+    }
+
+    /// How it treats idempotency keys, if not by storing its answer.
+    pub(crate) fn keys(mut self, keys: KeyUse) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// The same, with the header of idempotency keys if it heeds them.
+    pub(crate) fn with_key_header(self) -> Self {
+        let summary = match self.keys {
+            KeyUse::None => return self,
+            KeyUse::Stored => {
+                "The same request with the same key returns the first answer for a day; another request with it is refused"
+            }
+            KeyUse::Secret => {
+                "The same request with the same key is carried out once; its answer is not repeated, because it holds a secret"
+            }
+        };
+        self.header("Idempotency-Key", summary).fails(&[409])
+    }
+
+    /// A JSON body may have so many bytes.
+    pub(crate) fn large_body(mut self, most: usize) -> Self {
+        self.max_body = most;
         self
     }
 
@@ -187,7 +225,7 @@ impl ApiRoute {
 }
 
 /// The router of a table. Invariant: every handler that is not public is behind the check of its scope.
-pub(crate) fn router(routes: Vec<ApiRoute>) -> Router<Arc<ApiState>> {
+pub(crate) fn router(routes: Vec<ApiRoute>, state: &Arc<ApiState>) -> Router<Arc<ApiState>> {
     let mut router = Router::new();
     for route in routes {
         let scope = (!route.is_public).then_some(route.scope);
@@ -197,7 +235,13 @@ pub(crate) fn router(routes: Vec<ApiRoute>) -> Router<Arc<ApiState>> {
                 None => next.run(request).await,
             }
         };
-        router = router.route(route.path, route.handler.route_layer(from_fn(check)));
+        let (keys, state) = ((route.keys, route.max_body), state.clone());
+        let keep = move |request: Request, next: Next| {
+            idempotency::keep(state.clone(), keys, request, next)
+        };
+        // The scope is checked first: a request that is not allowed takes no key.
+        let handler = route.handler.route_layer(from_fn(keep));
+        router = router.route(route.path, handler.route_layer(from_fn(check)));
     }
     router
 }

@@ -3,8 +3,9 @@
 //! `rooftree-stream` makes the frames. Closing a stream cancels nothing.
 
 mod registry;
+mod reply_html;
 
-use std::{convert::Infallible, sync::Arc};
+use std::{collections::VecDeque, convert::Infallible, sync::Arc};
 
 use axum::{
     Json,
@@ -22,12 +23,13 @@ use rooftree_protocol::{
     api_paths::{STREAM, STREAM_ONE},
 };
 use rooftree_stream::{EventStream, StreamSetup};
-use rooftree_view::{StreamLimits, StreamPatch, StreamRequest};
+use rooftree_view::{StreamFrame, StreamLimits, StreamPatch, StreamRequest};
 
-use self::registry::StreamPlace;
 pub(crate) use self::registry::StreamRegistry;
+use self::{registry::StreamPlace, reply_html::ReplyRenderer};
 use super::{
-    ApiProblem, ApiState, access::RequestCaller, extract::JsonBody, route_table::ApiRoute,
+    ApiProblem, ApiState, access::RequestCaller, extract::JsonBody, idempotency::KeyUse,
+    route_table::ApiRoute,
 };
 
 /// What a stream may hold.
@@ -55,6 +57,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 "Adds sessions to an open stream and removes them",
             )
             .body::<StreamPatch>()
+            .keys(KeyUse::None)
             .answers::<StreamLimits>(200),
     ]
 }
@@ -88,6 +91,8 @@ pub(super) fn begin(
         stopping: state.stopping.clone(),
     };
     Ok(OpenStream {
+        renderer: request.html.then(|| ReplyRenderer::new(state.html.clone())),
+        ready: VecDeque::new(),
         stream: EventStream::new(setup, request),
         _place: place,
     })
@@ -96,7 +101,24 @@ pub(super) fn begin(
 /// A stream and its place among those that are counted.
 pub(super) struct OpenStream {
     stream: EventStream,
+    /// Makes HTML, if that was asked for.
+    renderer: Option<ReplyRenderer>,
+    /// Frames that follow the last one.
+    ready: VecDeque<StreamFrame>,
     _place: StreamPlace,
+}
+
+impl OpenStream {
+    async fn next(&mut self) -> Option<StreamFrame> {
+        if let Some(frame) = self.ready.pop_front() {
+            return Some(frame);
+        }
+        let frame = self.stream.next().await?;
+        if let Some(renderer) = &mut self.renderer {
+            self.ready = renderer.after(&frame);
+        }
+        Some(frame)
+    }
 }
 
 fn check_size(sessions: usize, request: &StreamRequest) -> Result<(), ApiProblem> {
@@ -164,7 +186,7 @@ pub(super) fn respond(stream: OpenStream) -> Response {
 fn frames(open: OpenStream) -> impl Stream<Item = Result<Bytes, Infallible>> {
     stream::unfold(open, |mut open| async {
         loop {
-            let frame = open.stream.next().await?;
+            let frame = open.next().await?;
             // A frame that cannot be written as JSON is none that a client could read.
             if let Ok(text) = frame.encode() {
                 return Some((Ok(Bytes::from(text)), open));

@@ -20,6 +20,7 @@ use super::{
     ApiProblem, ApiState,
     access::{RequestCaller, RequestPrincipal},
     extract::JsonBody,
+    idempotency::KeyUse,
     route_table::ApiRoute,
 };
 
@@ -37,6 +38,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
                 "Makes an access token; it can be read only now",
             )
             .body::<TokenRequest>()
+            .keys(KeyUse::Secret)
             .answers::<MadeToken>(201),
         ApiRoute::delete(TOKEN, revoke)
             .needs(

@@ -229,3 +229,32 @@ async fn rules_are_saved_listed_and_removed_by_who_made_them() {
         .unwrap();
     assert!(added.entry.who.token.is_some(), "{added:?}");
 }
+
+#[tokio::test]
+async fn agents_of_one_reply_are_one_request_of_kind_spawn_with_one_answer() {
+    let tasks = (0..9).map(|part| {
+        let prompt = format!("part {part}");
+        call(
+            "Task",
+            json!({"subagent_type": "explore", "prompt": prompt}),
+        )
+    });
+    let api = ApiScene::start(plan(vec![
+        say("").agent("lead").calls(tasks),
+        say("done").agent("lead"),
+        say("ok").agent("explore"),
+    ]))
+    .await;
+    let (session, permission) = asking(&api).await;
+    assert_eq!(permission["kind"], "spawn");
+    assert_eq!(permission["spawn"][0]["agent"], "explore");
+    assert_eq!(permission["spawn"][0]["calls"].as_array().unwrap().len(), 9);
+    assert_eq!(permission["scopes"], json!(["once", "session"]));
+    let line = line(&permission);
+    let forever = json!({"decision": "allow", "scope": "always", "digest": permission["digest"]});
+    let refused = api.ask(&line, Some(forever)).await;
+    assert_eq!(refused.status, 422, "{refused:?}");
+    api.told(200, &line, Some(allow(&permission))).await;
+    api.runtime.wait_for_run(&session).await;
+    assert_eq!(api.runtime.children(&session).await.len(), 9);
+}

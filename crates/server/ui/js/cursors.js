@@ -22,7 +22,7 @@ export class Cursors {
     /** @type {Record<string, any>} */
     const sessions = {};
     for (const root of this.roots) sessions[root] = this.start(root);
-    return {sessions, ...(this.board === null ? {} : {board: this.board})};
+    return {sessions, html: true, ...(this.board === null ? {} : {board: this.board})};
   }
 
   /** Where the stream of a root begins. @param {string} root */

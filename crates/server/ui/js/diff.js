@@ -1,103 +1,211 @@
-// Reads unified diffs, and finds the words that differ between two lines.
-// @ts-check
+// Line diff of two texts with the words that changed, for showing edits. Pure and bounded: above a size, all lines
+// are replaced.
 
-/** @typedef {{kind: 'added' | 'removed' | 'same' | 'gap', text: string, before: number | '', after: number | ''}} DiffLine */
-/** @typedef {{path: string, added: number, removed: number, lines: DiffLine[]}} FileDiff */
+/** Lines of each text above which no common lines are looked for. */
+const MOST_LINES = 2000;
+/** Edits above which the search for common lines is given up. */
+const MOST_EDITS = 600;
+/** Letters of a line above which words are not compared. */
+const LONGEST_LINE = 400;
 
-/** The most words of a line that are compared one by one. */
-const MOST_WORDS = 400;
+/**
+ * A line of a diff.
+ * @typedef {object} DiffLine
+ * @property {'same' | 'removed' | 'added'} kind
+ * @property {number | null} before Its number in the first text, from one.
+ * @property {number | null} after Its number in the second text, from one.
+ * @property {DiffWord[]} words The line in parts; changed ones are marked.
+ */
 
-/** @param {string} text @returns {FileDiff[]} */
-export function parseUnified(text) {
-  /** @type {FileDiff[]} */
-  const files = [];
-  /** @type {FileDiff | null} */
-  let file = null;
-  let before = 0;
-  let after = 0;
-  const lines = text.split('\n');
-  for (let at = 0; at < lines.length; at += 1) {
-    const line = lines[at];
-    if (line.startsWith('--- ') && lines[at + 1]?.startsWith('+++ ')) {
-      file = {path: pathOf(lines[at + 1].slice(4)) || pathOf(line.slice(4)), added: 0, removed: 0, lines: []};
-      files.push(file);
-      at += 1;
-      continue;
+/**
+ * @typedef {object} DiffWord
+ * @property {string} text
+ * @property {boolean} changed
+ */
+
+/**
+ * Which items of two lists are the same ones, in order: pairs of places.
+ * @template T
+ * @param {T[]} one
+ * @param {T[]} other
+ * @returns {[number, number][] | null} Null if the lists differ by more than the limit.
+ */
+export function commonItems(one, other) {
+  /** @type {Map<number, number>[]} */
+  const trace = [];
+  let frontier = new Map([[1, 0]]);
+  const most = Math.min(one.length + other.length, MOST_EDITS);
+  for (let edits = 0; edits <= most; edits += 1) {
+    trace.push(frontier);
+    const next = new Map(frontier);
+    for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
+      let x = furthest(frontier, diagonal, edits);
+      let y = x - diagonal;
+      while (x < one.length && y < other.length && one[x] === other[y]) {
+        x += 1;
+        y += 1;
+      }
+      next.set(diagonal, x);
+      if (x >= one.length && y >= other.length) {
+        return walkBack(trace, one.length, other.length);
+      }
     }
-    const hunk = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)/.exec(line);
-    if (hunk) {
-      if (!file) { file = {path: '', added: 0, removed: 0, lines: []}; files.push(file); }
-      [before, after] = [Number(hunk[1]), Number(hunk[2])];
-      if (file.lines.length || hunk[3].trim()) file.lines.push({kind: 'gap', text: hunk[3].trim(), before: '', after: ''});
-      continue;
-    }
-    if (!file || (line === '' && at === lines.length - 1)) continue;
-    const content = line.slice(1);
-    if (line[0] === '+') { file.lines.push({kind: 'added', text: content, before: '', after: after++}); file.added += 1; }
-    else if (line[0] === '-') { file.lines.push({kind: 'removed', text: content, before: before++, after: ''}); file.removed += 1; }
-    else if (line[0] === ' ' || line === '') file.lines.push({kind: 'same', text: content, before: before++, after: after++});
+    frontier = next;
   }
-  return files;
-}
-
-/** @param {string} text */
-function pathOf(text) {
-  const path = text.split('\t', 1)[0].trim();
-  return path === '/dev/null' ? '' : path.replace(/^[ab]\//, '');
-}
-
-/** @param {string} text */
-function words(text) {
-  return text.match(/\s+|[\p{L}\p{N}_]+|./gsu) ?? [];
+  return null;
 }
 
 /**
- * The words that two lines do not share.
- * @param {string} one @param {string} other
- * @returns {{before: {text: string, changed: boolean}[], after: {text: string, changed: boolean}[]}}
+ * @param {Map<number, number>} frontier
+ * @param {number} diagonal
+ * @param {number} edits
  */
-export function wordMarks(one, other) {
-  const left = words(one);
-  const right = words(other);
-  let begin = 0;
-  while (begin < left.length && begin < right.length && left[begin] === right[begin]) begin += 1;
-  let end = 0;
-  while (end < left.length - begin && end < right.length - begin && left[left.length - 1 - end] === right[right.length - 1 - end]) end += 1;
-  const middleLeft = left.slice(begin, left.length - end);
-  const middleRight = right.slice(begin, right.length - end);
-  const kept = middleLeft.length * middleRight.length > MOST_WORDS * MOST_WORDS ? [new Set(), new Set()] : commonWords(middleLeft, middleRight);
-  return {before: marked(left, begin, end, kept[0]), after: marked(right, begin, end, kept[1])};
+function furthest(frontier, diagonal, edits) {
+  const left = frontier.get(diagonal - 1) ?? -1;
+  const right = frontier.get(diagonal + 1) ?? -1;
+  return diagonal === -edits || (diagonal !== edits && left < right) ? right : left + 1;
 }
 
-/** Places of the longest common sequence in both lists. @param {string[]} left @param {string[]} right */
-function commonWords(left, right) {
-  const width = right.length + 1;
-  const lengths = new Uint16Array((left.length + 1) * width);
-  for (let i = left.length - 1; i >= 0; i -= 1) {
-    for (let j = right.length - 1; j >= 0; j -= 1) {
-      lengths[i * width + j] = left[i] === right[j]
-        ? lengths[(i + 1) * width + j + 1] + 1
-        : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
+/**
+ * @param {Map<number, number>[]} trace
+ * @param {number} x
+ * @param {number} y
+ */
+function walkBack(trace, x, y) {
+  /** @type {[number, number][]} */
+  const pairs = [];
+  for (let edits = trace.length - 1; edits >= 0; edits -= 1) {
+    const diagonal = x - y;
+    const begin = edits === 0 ? 0 : furthest(trace[edits], diagonal, edits);
+    while (x > begin && y > begin - diagonal && x > 0 && y > 0) {
+      x -= 1;
+      y -= 1;
+      pairs.push([x, y]);
+    }
+    if (edits > 0) {
+      const isDown = diagonal === -edits
+        || (diagonal !== edits && (trace[edits].get(diagonal - 1) ?? -1) < (trace[edits].get(diagonal + 1) ?? -1));
+      if (isDown) {
+        y -= 1;
+      } else {
+        x -= 1;
+      }
     }
   }
-  const kept = [new Set(), new Set()];
-  for (let i = 0, j = 0; i < left.length && j < right.length;) {
-    if (left[i] === right[j]) { kept[0].add(i); kept[1].add(j); i += 1; j += 1; }
-    else if (lengths[(i + 1) * width + j] >= lengths[i * width + j + 1]) i += 1;
-    else j += 1;
-  }
-  return kept;
+  return pairs.reverse();
 }
 
-/** @param {string[]} list @param {number} begin @param {number} end @param {Set<any>} kept */
-function marked(list, begin, end, kept) {
-  /** @type {{text: string, changed: boolean}[]} */
+/**
+ * The lines of two texts: what stayed, what was removed, what was added.
+ * @param {string} before
+ * @param {string} after
+ * @returns {DiffLine[]}
+ */
+export function diffLines(before, after) {
+  const [one, other] = [linesOf(before), linesOf(after)];
+  const isSmall = one.length <= MOST_LINES && other.length <= MOST_LINES;
+  const pairs = (isSmall && commonItems(one, other)) || [];
+  /** @type {DiffLine[]} */
+  const lines = [];
+  let [x, y] = [0, 0];
+  for (const [nextX, nextY] of [...pairs, [one.length, other.length]]) {
+    lines.push(...replaced(one, other, [x, nextX], [y, nextY]));
+    if (nextX < one.length && nextY < other.length) {
+      lines.push({ kind: 'same', before: nextX + 1, after: nextY + 1, words: [{ text: one[nextX], changed: false }] });
+    }
+    [x, y] = [nextX + 1, nextY + 1];
+  }
+  return lines;
+}
+
+/**
+ * @param {string} text
+ */
+function linesOf(text) {
+  const lines = text.split('\n');
+  if (lines.at(-1) === '') {
+    lines.pop();
+  }
+  return lines;
+}
+
+/**
+ * Lines that are replaced by others. If they are as many, changed words are marked.
+ * @param {string[]} one
+ * @param {string[]} other
+ * @param {[number, number]} removed
+ * @param {[number, number]} added
+ * @returns {DiffLine[]}
+ */
+function replaced(one, other, [fromX, toX], [fromY, toY]) {
+  const isPaired = toX - fromX === toY - fromY;
+  /** @type {DiffLine[]} */
+  const removed = [];
+  /** @type {DiffLine[]} */
+  const added = [];
+  for (let x = fromX; x < toX; x += 1) {
+    const words = isPaired ? diffWords(one[x], other[fromY + x - fromX]).before : whole(one[x]);
+    removed.push({ kind: 'removed', before: x + 1, after: null, words });
+  }
+  for (let y = fromY; y < toY; y += 1) {
+    const words = isPaired ? diffWords(one[fromX + y - fromY], other[y]).after : whole(other[y]);
+    added.push({ kind: 'added', before: null, after: y + 1, words });
+  }
+  return [...removed, ...added];
+}
+
+/**
+ * @param {string} text
+ * @returns {DiffWord[]}
+ */
+function whole(text) {
+  return [{ text, changed: true }];
+}
+
+/**
+ * Two lines with the words that differ.
+ * @param {string} before
+ * @param {string} after
+ */
+export function diffWords(before, after) {
+  if (before.length > LONGEST_LINE || after.length > LONGEST_LINE) {
+    return { before: whole(before), after: whole(after) };
+  }
+  const [one, other] = [wordsOf(before), wordsOf(after)];
+  const pairs = commonItems(one, other) ?? [];
+  const kept = pairs.filter(([x]) => one[x].trim() !== '');
+  if (kept.length === 0) {
+    return { before: whole(before), after: whole(after) };
+  }
+  return {
+    before: marked(one, new Set(pairs.map(([x]) => x))),
+    after: marked(other, new Set(pairs.map(([, y]) => y))),
+  };
+}
+
+/**
+ * @param {string} line
+ * @returns {string[]}
+ */
+function wordsOf(line) {
+  return line.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
+}
+
+/**
+ * @param {string[]} words
+ * @param {Set<number>} same
+ */
+function marked(words, same) {
+  /** @type {DiffWord[]} */
   const parts = [];
-  list.forEach((text, at) => {
-    const changed = at >= begin && at < list.length - end && !kept.has(at - begin);
+  words.forEach((text, at) => {
+    const changed = !same.has(at);
     const last = parts.at(-1);
-    if (last && last.changed === changed) last.text += text;
-    else parts.push({text, changed});
+    if (last && last.changed === changed) {
+      last.text += text;
+    } else {
+      parts.push({ text, changed });
+    }
   });
   return parts;
 }

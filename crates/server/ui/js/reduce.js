@@ -6,7 +6,7 @@
 
 import { newIndex } from './tree_index.js';
 import { applyDraft, applyToRun, newRun, reportEnd } from './reduce_run.js';
-import { applyToSession, newSession, sessionOfMeta } from './reduce_session.js';
+import { applyMetaToSession, applyToSession, newSession, sessionOfMeta } from './reduce_session.js';
 import { knowRun, moveRun } from './tree_index.js';
 
 /** @typedef {import('./tree_types.js').Tree} Tree */
@@ -63,13 +63,27 @@ export function applyEvent(tree, event) {
 }
 
 /**
+ * Takes in the metadata of a session: its name, and whether it is deleted. The journal does not tell them.
+ * @param {Tree} tree
+ * @param {import('./types.js').Session} meta
+ */
+export function applyMeta(tree, meta) {
+  const known = tree.index.sessions.get(meta.id);
+  if (!known) {
+    return addSession(tree, sessionOfMeta(meta));
+  }
+  applyMetaToSession(known, meta);
+  return known;
+}
+
+/**
  * Takes in a snapshot of a session: what came of the events before its head, which may not have been applied.
  * @param {Tree} tree
  * @param {SessionSnapshot} snapshot
  */
 export function applySnapshot(tree, snapshot) {
   const id = snapshot.session;
-  const session = tree.index.sessions.get(id) ?? addSession(tree, sessionOfMeta(snapshot.meta));
+  const session = applyMeta(tree, snapshot.meta);
   const started = snapshot.run;
   if (started?.run && !tree.index.runs.has(started.run)) {
     const name = started.run;
@@ -79,7 +93,9 @@ export function applySnapshot(tree, snapshot) {
   }
   session.head = Math.max(session.head, snapshot.head);
   tree.inquiries = tree.inquiries.filter((open) => open.session !== id);
-  tree.inquiries.push(...snapshot.pending);
+  // Nothing else is ever asked than these two.
+  const pending = /** @type {OpenInquiry[]} */ (snapshot.pending);
+  tree.inquiries.push(...pending);
   for (const draft of snapshot.messages) {
     const run = draft.run ? tree.index.runs.get(draft.run) : undefined;
     if (run) {

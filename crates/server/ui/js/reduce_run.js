@@ -11,6 +11,11 @@ import { byteLength, fromByte } from './utf8.js';
 /** @typedef {import('./types.js').Event} Event */
 /** @template {Event['type']} T @typedef {import('./types.js').EventOf<T>} EventOf */
 
+/** Types of events that are not stored. */
+const EPHEMERAL = new Set([
+  'message.delta', 'thinking.delta', 'tool.output', 'tool.progress', 'inbox.queued', 'context.usage',
+]);
+
 /** Bytes of the text of the reply that is coming: counting them anew for each piece would cost the whole reply. */
 const streamedBytes = new WeakMap();
 
@@ -74,7 +79,7 @@ export function applyToRun(run, event, change) {
   }
   change.kind = 'updated';
   run.updated_at = event.ts;
-  if (event.id !== null) {
+  if (!EPHEMERAL.has(event.type)) {
     run.is_reply_whole = false;
   }
   switch (event.type) {

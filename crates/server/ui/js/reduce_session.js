@@ -36,12 +36,19 @@ export function newSession(session, agent) {
  * @returns {TreeSession}
  */
 export function sessionOfMeta(meta) {
-  return {
-    ...newSession(meta.id, meta.agent),
-    name: meta.name ?? null,
-    forked_from: meta.forked_from ?? null,
-    is_deleted: Boolean(meta.deleted_at),
-  };
+  const session = newSession(meta.id, meta.agent);
+  session.forked_from = meta.forked_from ?? null;
+  applyMetaToSession(session, meta);
+  return session;
+}
+
+/**
+ * @param {TreeSession} session
+ * @param {import('./types.js').Session} meta
+ */
+export function applyMetaToSession(session, meta) {
+  session.name = meta.name ?? null;
+  session.is_deleted = Boolean(meta.deleted_at);
 }
 
 /**

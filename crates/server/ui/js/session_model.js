@@ -18,6 +18,8 @@ export class SessionModel extends EventTarget {
     this.transcripts = new Map();
     /** Heads of sessions as the stream told them. @type {Map<string, number>} */
     this.heads = new Map();
+    /** Permission modes in which runs began. @type {Map<string, string>} */
+    this.modes = new Map();
     /** Messages that wait, as `GET …/queue` tells them. @type {any[]} */
     this.queue = [];
     /** @type {any} */
@@ -54,6 +56,7 @@ export class SessionModel extends EventTarget {
       for (const event of events) {
         transcript.apply(event);
         applyEvent(this.tree, event);
+        this.takeMode(event);
       }
       transcript.head = Math.max(transcript.head, snapshot.head);
       transcript.isLoaded = true;
@@ -74,6 +77,7 @@ export class SessionModel extends EventTarget {
     if (name === 'session.snapshot') {
       this.meta.set(data.session, data.meta);
       this.heads.set(data.session, data.head);
+      if (data.run) this.takeMode(data.run);
       applySnapshot(this.tree, data);
       this.transcripts.get(data.session)?.applySnapshot(data);
     } else if (name === 'session.added') {
@@ -81,6 +85,10 @@ export class SessionModel extends EventTarget {
       this.heads.set(data.session, Math.max(this.heads.get(data.session) ?? 0, data.after));
     } else if (name === 'session.meta') {
       this.meta.set(data.id, data);
+    } else if (name === 'message.block') {
+      this.transcripts.get(data.session)?.applyBlock(data);
+    } else if (name === 'message.html') {
+      this.transcripts.get(data.session)?.applyHtml(data);
     } else if (name === 'session.removed') {
       if (data.session === this.root) this.problem = new Error('This session is not there any more.');
     } else if (data.type) {
@@ -94,8 +102,15 @@ export class SessionModel extends EventTarget {
     if (typeof event.id === 'number') this.heads.set(event.session, event.id);
     applyEvent(this.tree, event);
     this.transcripts.get(event.session)?.apply(event);
+    this.takeMode(event);
     if (event.session === this.root && (event.type.startsWith('inbox.') || event.type === 'message.user')) this.loadQueue();
     if (event.type === 'session.updated') this.loadMeta(event.session);
+  }
+
+  /** @param {any} event */
+  takeMode(event) {
+    const mode = event.type === 'run.started' ? event.data.policy?.mode ?? event.data.bounds?.mode : null;
+    if (mode) this.modes.set(event.session, mode);
   }
 
   /** The transcript of a session below; loaded when it is first asked for. @param {string} session */

@@ -26,7 +26,10 @@ export class Transcript {
     this.isLoaded = false;
     /** Counts changes of items; deltas of the draft do not count. */
     this.version = 0;
-    /** The reply that is being written. @type {{message: string, text: string, thinking: string, html: {at: number, html: string}[]} | null} */
+    /**
+     * The reply that is being written: its text, HTML of its closed blocks, and the text after them.
+     * @type {{message: string, text: string, thinking: string, html: string[], open: string} | null}
+     */
     this.draft = null;
   }
 
@@ -74,7 +77,8 @@ export class Transcript {
 
   /** @param {number} before @returns {Promise<any[]>} */
   async fetchPage(before) {
-    const {events} = await get(pathOf`/sessions/${this.session}/events`, {before, limit: PAGE});
+    const {events, html} = await get(pathOf`/sessions/${this.session}/events`, {before, limit: PAGE, html: true});
+    for (const event of events) event.html = html?.[event.id];
     return events;
   }
 
@@ -109,13 +113,30 @@ export class Transcript {
     const draft = snapshot.messages[0];
     if (!draft) this.draft = null;
     else if (this.draft?.message !== draft.id || this.draft.text.length <= draft.text.length) {
-      this.draft = {message: draft.id, text: draft.text, thinking: draft.thinking ?? '', html: this.draft?.message === draft.id ? this.draft.html : []};
+      this.draft = {message: draft.id, text: draft.text, thinking: draft.thinking ?? '', html: [], open: draft.text};
     }
+  }
+
+  /** Takes HTML of blocks that the reply has closed. @param {any} block */
+  applyBlock({message, index, html, open}) {
+    if (this.draft?.message !== message) this.draft = {message, text: open, thinking: '', html: [], open};
+    const {draft} = this;
+    if (index === 0) draft.html = [];
+    draft.html[index] = html;
+    draft.open = open;
+  }
+
+  /** Takes the HTML of a whole reply. @param {{event: number, html: string}} reply */
+  applyHtml({event, html}) {
+    const item = this.byKey.get(`reply-${event}`);
+    if (!item) return;
+    item.html = html;
+    this.version += 1;
   }
 }
 
 /** Events that change only the draft. */
-const EPHEMERAL = new Set(['message.delta', 'thinking.delta', 'message.block']);
+const EPHEMERAL = new Set(['message.delta', 'thinking.delta']);
 
 /** How many bytes a text has on the wire. @param {string} text */
 function byteLength(text) {
@@ -127,13 +148,14 @@ const encoder = new TextEncoder();
 function takeDelta(transcript, data, field) {
   if (transcript.draft?.message !== data.message) {
     if (data.at > 0) return;
-    transcript.draft = {message: data.message, text: '', thinking: '', html: []};
+    transcript.draft = {message: data.message, text: '', thinking: '', html: [], open: ''};
   }
   const draft = /** @type {any} */ (transcript.draft);
   // A draft keeps its length in bytes, so that a delta costs what it is long, not what the reply is long.
   const known = draft[`${field}Bytes`] ?? byteLength(draft[field]);
   if (data.at === known) {
     draft[field] += data.text;
+    if (field === 'text') draft.open += data.text;
     draft[`${field}Bytes`] = known + byteLength(data.text);
   } else {
     draft[`${field}Bytes`] = known;
@@ -149,9 +171,6 @@ const TAKERS = {
   },
   'message.delta': (transcript, _event, data) => { if (data.message) takeDelta(transcript, data, 'text'); },
   'thinking.delta': (transcript, _event, data) => { if (data.message) takeDelta(transcript, data, 'thinking'); },
-  'message.block': (transcript, _event, data) => {
-    if (transcript.draft?.message === data.message) transcript.draft.html.push({at: data.at, html: data.html});
-  },
   'message.completed': (transcript, event, data) => {
     if (transcript.draft && (!data.message || transcript.draft.message === data.message)) transcript.draft = null;
     const thinking = data.parts.filter((/** @type {any} */ part) => part.type === 'thinking' && part.text).map((/** @type {any} */ part) => part.text).join('\n\n');

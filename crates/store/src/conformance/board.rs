@@ -167,6 +167,8 @@ async fn what_a_session_below_asks_stands_in_the_row_of_its_root(store: StoreUnd
         reason: String::new(),
         digest: String::new(),
         scopes: Vec::new(),
+        kind: Default::default(),
+        spawn: Vec::new(),
     };
     let inquiry = Inquiry {
         id: PermissionId::from_entropy(1).to_string(),

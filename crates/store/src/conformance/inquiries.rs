@@ -35,6 +35,8 @@ fn asked(number: u128) -> EventBody {
         reason: String::new(),
         digest: "d".into(),
         scopes: Vec::new(),
+        kind: Default::default(),
+        spawn: Vec::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Runs, found by the events they begin and end with.
 
-use rooftree_protocol::{Event, RunId, SessionId, Timestamp, event::VERSION};
+use rooftree_protocol::{Account, Event, RunId, SessionId, Timestamp, Usage, event::VERSION};
 use rusqlite::{Connection, Row, named_params};
 
 use super::{column, sessions::VISIBLE, shared_text};
@@ -43,6 +43,38 @@ pub(crate) fn list(connection: &Connection, filter: &RunFilter) -> Result<Vec<Ru
         runs.push(RunRow { started, ended });
     }
     Ok(runs)
+}
+
+/// What the last runs of an agent used, with all they delegated, the latest first.
+pub(crate) fn past(
+    connection: &Connection,
+    account: &Account,
+    agent: &str,
+    limit: usize,
+) -> Result<Vec<Usage>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT json_extract(j.data, '$.usage'), json_extract(j.data, '$.delegated')
+         FROM (SELECT number FROM session INDEXED BY session_agent
+                 WHERE tenant = :tenant AND person = :person AND agent = :agent ORDER BY rested_at DESC LIMIT :limit) s
+             JOIN journal j ON j.id IN (SELECT id FROM journal INDEXED BY journal_end
+                 WHERE session = s.number AND type = 'run.completed' ORDER BY seq DESC LIMIT :limit)
+         ORDER BY j.id DESC LIMIT :limit",
+    )?;
+    let rows = statement.query_map(
+        named_params! {
+            ":tenant": account.tenant, ":person": account.person, ":agent": agent, ":limit": column::limit(limit),
+        },
+        |row| Ok([row.get::<_, Option<String>>(0)?, row.get(1)?]),
+    )?;
+    let mut past = Vec::new();
+    for row in rows {
+        let mut sum = Usage::none();
+        for used in row?.iter().flatten() {
+            sum += serde_json::from_str::<Usage>(used)?;
+        }
+        past.push(sum);
+    }
+    Ok(past)
 }
 
 fn end_of(connection: &Connection, started: &Event) -> Result<Option<Event>, Error> {

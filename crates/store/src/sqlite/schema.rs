@@ -7,7 +7,7 @@ use super::{activity, read_marks};
 use crate::Error;
 
 /// One entry per version; an entry is never edited once it was released.
-const STEPS: [&str; 13] = [
+const STEPS: [&str; 14] = [
     include_str!("schema/001_first.sql"),
     include_str!("schema/002_delegation.sql"),
     include_str!("schema/003_arrival.sql"),
@@ -21,6 +21,7 @@ const STEPS: [&str; 13] = [
     include_str!("schema/011_access.sql"),
     include_str!("schema/012_board.sql"),
     include_str!("schema/013_api.sql"),
+    include_str!("schema/014_past_runs.sql"),
 ];
 
 /// The step that adds columns which only the fold of the journals can fill.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Account, BlobId, Event, Lane, MessageId, Session, SessionId, Timestamp};
+use rooftree_protocol::{
+    Account, BlobId, Event, Lane, MessageId, Session, SessionId, Timestamp, Usage,
+};
 use tokio::sync::watch;
 
 use super::{
@@ -136,6 +138,11 @@ impl SessionStore for SqliteStore {
 
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>> {
         self.read(move |connection| runs::list(connection, &filter))
+    }
+
+    fn past_runs(&self, account: &Account, agent: &str, limit: usize) -> Pending<Vec<Usage>> {
+        let (account, agent) = (account.clone(), agent.to_owned());
+        self.read(move |connection| runs::past(connection, &account, &agent, limit))
     }
 
     fn usage(&self, filter: UsageFilter) -> Pending<Vec<UsageRow>> {

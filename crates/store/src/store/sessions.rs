@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Event, Session, SessionId, Timestamp};
+use rooftree_protocol::{Account, Event, Session, SessionId, Timestamp, Usage};
 
 use crate::{
     AppendBatch, Claim, ClaimOutcome, JournalSearch, NewSessionRow, Owner, Pending, RunFilter,
@@ -78,6 +78,10 @@ pub trait SessionStore: Send + Sync {
 
     /// Runs by their begin and end, the latest first. Reads no other events.
     fn runs(&self, filter: RunFilter) -> Pending<Vec<RunRow>>;
+
+    /// What the last runs of an agent used that worked for this account, with all they delegated, the latest first; of
+    /// each of its sessions at most `limit`. Costs the same however many runs there are.
+    fn past_runs(&self, account: &Account, agent: &str, limit: usize) -> Pending<Vec<Usage>>;
 
     /// What all sessions used, deleted ones included. Never reads journals. What a fork inherited counts in the
     /// session it happened in.

@@ -1,10 +1,13 @@
 //! The rules of the fold, each by the smallest journal that shows it.
 
 use rooftree_protocol::{
-    RunStatus,
+    RunStatus, Session, Timestamp,
     event::{RunMode, StopReason, WaitReason},
 };
-use rooftree_view::{FINISHED_CALLS, RunPhase, RunTreeView, TreeChange, event_from_json};
+use rooftree_view::{
+    FINISHED_CALLS, RunPhase, RunTreeView, SessionSnapshot, TreeChange, event_from_json,
+};
+use serde_json::json;
 
 use crate::sample_events::*;
 
@@ -169,6 +172,29 @@ fn old_runs_are_forgotten_with_what_they_delegated_and_open_ones_are_kept() {
     let left: Vec<_> = tree.runs().iter().map(|left| left.run.clone()).collect();
     assert_eq!(left, [run(4), run(2)]);
     assert_eq!(tree.head(&session(1)), 3, "numbers are remembered");
+}
+
+#[test]
+fn what_a_session_is_called_now_comes_with_its_metadata() {
+    let mut tree = begun();
+    let meta = |name: &str| -> Session {
+        let read = json!({"id": session(1), "agent": "lead", "name": name, "cwd": "/", "created_at": Timestamp(0),
+            "updated_at": Timestamp(0), "tenant": "t", "person": "p"});
+        serde_json::from_value(read).unwrap()
+    };
+    tree.apply_meta(&meta("renamed"));
+    assert_eq!(tree.sessions()[0].name.as_deref(), Some("renamed"));
+    assert_eq!(tree.head(&session(1)), 1, "events are not affected");
+    let snapshot = SessionSnapshot {
+        session: session(1),
+        head: 1,
+        meta: meta("while away"),
+        messages: Vec::new(),
+        run: None,
+        pending: Vec::new(),
+    };
+    tree.apply_snapshot(&snapshot);
+    assert_eq!(tree.sessions()[0].name.as_deref(), Some("while away"));
 }
 
 #[test]

@@ -171,6 +171,8 @@ pub fn permission(number: u128) -> EventBody {
         reason: String::new(),
         digest: String::new(),
         scopes: Vec::new(),
+        kind: Default::default(),
+        spawn: Vec::new(),
     }
 }
 

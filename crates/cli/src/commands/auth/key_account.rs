@@ -7,7 +7,7 @@ use crate::{
     configured_models::ConfiguredModels,
     credentials::{ApiKey, Credentials, FoundKey},
     providers::{KeyNeed, ProviderProfile, key_page},
-    web,
+    server_connection, web,
 };
 
 /// One of them.
@@ -52,7 +52,20 @@ pub fn all(models: &ConfiguredModels) -> Vec<KeyAccount> {
         .iter()
         .map(of_provider)
         .chain(services.map(of_service))
+        .chain([of_server()])
         .collect()
+}
+
+/// The access token for the server that `--server` names.
+fn of_server() -> KeyAccount {
+    KeyAccount {
+        name: server_connection::STORED_AS.into(),
+        stored_as: server_connection::STORED_AS.into(),
+        title: "a rooftree server".into(),
+        variables: vec![server_connection::TOKEN.into()],
+        need: KeyNeed::Key,
+        page: None,
+    }
 }
 
 /// The one of this name.

@@ -1,7 +1,7 @@
 //! Lists pending permission requests and questions, oldest first: agent, call, reason, timeout, waiting process.
 
 use clap::Args;
-use rooftree_protocol::{EventBody, Problem, Question, SessionId, Timestamp};
+use rooftree_protocol::{EventBody, Problem, Question, SessionId, SpawnGroup, Timestamp};
 use rooftree_runtime::{Clock, Queries, SystemClock};
 use rooftree_store::Inquiry;
 use serde::Serialize;
@@ -62,6 +62,9 @@ struct Row {
     rule: Option<String>,
     scopes: Vec<rooftree_protocol::PermissionScope>,
     questions: Vec<Question>,
+    /// The agents that would be started, if that is what is asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    spawn: Vec<SpawnGroup>,
     digest: String,
     asked_at: Timestamp,
     until: Timestamp,
@@ -186,6 +189,7 @@ async fn row(store: &Queries, inquiry: Inquiry) -> Result<Row, Problem> {
         rule: None,
         scopes: Vec::new(),
         questions: Vec::new(),
+        spawn: Vec::new(),
         digest: inquiry.digest,
         asked_at: inquiry.asked_at,
         until: inquiry.until,
@@ -200,10 +204,11 @@ async fn row(store: &Queries, inquiry: Inquiry) -> Result<Row, Problem> {
             reason,
             rule,
             scopes,
+            spawn,
             ..
         } => {
             (row.kind, row.tool, row.title, row.reason) = ("permission", Some(tool), title, reason);
-            (row.rule, row.scopes) = (Some(rule), scopes);
+            (row.rule, row.scopes, row.spawn) = (Some(rule), scopes, spawn);
         }
         EventBody::QuestionRequested { questions, .. } => {
             row.title = questions

@@ -105,9 +105,9 @@ impl RunFollower<'_> {
             id: self.session.id.clone(),
         };
         let is_keyed = key.is_some();
-        match begin::post(&self.handle, to, vec![Part::text(text)], key, delivery).await {
+        match begin::post(&*self.client, to, vec![Part::text(text)], key, delivery).await {
             Ok((session, message)) if is_keyed => {
-                begin::await_keyed(&self.handle, &session, message, &mut self.watch).await
+                begin::await_keyed(&*self.client, &session, message, &mut self.watch).await
             }
             Ok((_, message)) => {
                 self.watch.await_message(message);
@@ -197,11 +197,7 @@ impl RunFollower<'_> {
     }
 
     pub(super) async fn send(&self, command: Command) -> Result<(), Problem> {
-        self.handle
-            .send(&crate::control::owner(), command)
-            .await
-            .map(|_| ())
-            .map_err(|error| error.problem())
+        self.client.send(command).await.map(|_| ())
     }
 
     /// Says something beside the work.

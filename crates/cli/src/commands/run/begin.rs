@@ -1,23 +1,27 @@
 //! Posts the message and subscribes to the session; from here on the message cannot be lost.
 
+use rooftree_client::{EventFeed, RuntimeClient};
 use rooftree_protocol::{
     Command, Event, EventBody, MessageId, Origin, Part, Problem, Session, SessionId, SkillNote,
     command::{Address, CommandReply, Delivery},
     event,
 };
-use rooftree_runtime::{Clock, EventFilter, Handle, SystemClock, TreeSubscription};
-use rooftree_store::{Owner, TaskStatus};
+use rooftree_runtime::{Clock, SystemClock};
+use rooftree_store::TaskStatus;
 use rooftree_view::RunTreeView;
 use tokio::sync::mpsc;
 
 use super::{
     follower_events::StopSignals,
     input_lines::{ALLOWED, InputCommand, InputLine},
+    output_schema::OutputSchema,
     run_tracker::RunTracker,
     session_target::SessionTarget,
     usage,
 };
-use crate::control::{owner, send};
+
+/// Events of the past that are read at a time.
+const PAST_PAGE: usize = 500;
 
 /// What is to be done in a session.
 #[derive(Debug)]
@@ -46,12 +50,19 @@ impl UserPost {
             restriction: None,
         }
     }
+
+    /// The same, with what the model is told about the form of the answer.
+    pub fn with_instruction(mut self, schema: Option<&OutputSchema>) -> Self {
+        let instruction = schema.map(|schema| Part::text(schema.instruction()));
+        self.parts.extend(instruction);
+        self
+    }
 }
 
 /// A session that is being watched.
 pub struct StartedRun {
     pub session: Session,
-    pub subscription: TreeSubscription,
+    pub subscription: EventFeed,
     pub signals: StopSignals,
     pub watch: RunTracker,
     /// Whether the journal will not tell that the session was opened.
@@ -64,7 +75,7 @@ pub struct StartedRun {
 
 /// Begins, with the events after this number. Lines of standard input are read until one says something, if nothing else does.
 pub async fn begin(
-    handle: &Handle,
+    client: &dyn RuntimeClient,
     (target, after): (SessionTarget, Option<u64>),
     request: CliRequest,
     lines: Option<&mut mpsc::Receiver<InputLine>>,
@@ -82,18 +93,12 @@ pub async fn begin(
             };
             // Subscribe to signals before the message is posted: the user may stop the run as soon as it is visible.
             let signals = StopSignals::listen()?;
-            let (id, message) = post_said(handle, Address::Create(new), said, key).await?;
+            let (id, message) = post_said(client, Address::Create(new), said, key).await?;
             // The agent cannot have said anything yet: its claim is still to be granted.
-            let subscription = handle.subscribe_tree(
-                &owner(),
-                EventFilter {
-                    session: id.clone(),
-                    after: 0,
-                },
-            );
+            let subscription = client.follow(&id, 0);
             let mut watch = RunTracker::default();
             watch.await_message(message);
-            let (session, remarks) = (session(handle, &id).await?, Vec::new());
+            let (session, remarks) = (session(client, &id).await?, Vec::new());
             Ok(StartedRun {
                 session,
                 subscription,
@@ -105,19 +110,15 @@ pub async fn begin(
             })
         }
         (SessionTarget::Known(known), request, _) => {
-            let remarks = held_elsewhere(handle, &known.id)
+            let remarks = held_elsewhere(client, &known.id)
                 .await?
                 .into_iter()
                 .collect();
-            let known = session(handle, &known.id).await?;
+            let known = session(client, &known.id).await?;
             let after = after.unwrap_or(known.head);
-            let filter = EventFilter {
-                session: known.id.clone(),
-                after,
-            };
-            let subscription = handle.subscribe_tree(&owner(), filter);
+            let subscription = client.follow(&known.id, after);
             let signals = StopSignals::listen()?;
-            let mut watch = start_known(handle, &known.id, request).await?;
+            let mut watch = start_known(client, &known.id, request).await?;
             watch.seen = after;
             let nonsense = Vec::new();
             Ok(StartedRun {
@@ -134,7 +135,7 @@ pub async fn begin(
 }
 
 async fn start_known(
-    handle: &Handle,
+    client: &dyn RuntimeClient,
     id: &SessionId,
     request: CliRequest,
 ) -> Result<RunTracker, Problem> {
@@ -142,29 +143,18 @@ async fn start_known(
     match request {
         CliRequest::Post(said) => {
             let to = Address::Id { id: id.clone() };
-            let (_, message) = post_said(handle, to, said, None).await?;
+            let (_, message) = post_said(client, to, said, None).await?;
             watch.await_message(message);
-            resume_children(handle, id).await?;
+            resume_children(client, id).await?;
         }
         CliRequest::Resume => {
-            handle
-                .settle_programs(Some(id))
-                .await
-                .map_err(|error| error.problem())?;
-            let is_left = resume_children(handle, id).await?;
-            if !is_left && !is_unfinished(handle, id).await? {
+            let is_left = resume_children(client, id).await?;
+            if !is_left && !is_unfinished(client, id).await? {
                 return Ok(watch);
             }
             watch = RunTracker::for_anything();
-            handle
-                .send(
-                    &owner(),
-                    Command::Resume {
-                        session: id.clone(),
-                    },
-                )
-                .await
-                .map_err(|error| error.problem())?;
+            let session = id.clone();
+            client.send(Command::Resume { session }).await?;
         }
         CliRequest::Lines => {}
     }
@@ -172,48 +162,41 @@ async fn start_known(
 }
 
 /// Lets the agents go on that a session had delegated to and that were left; says whether there were any.
-async fn resume_children(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
-    let tasks = handle
-        .queries(&owner())
-        .tasks(rooftree_store::TaskFilter::of(id))
-        .await
-        .map_err(|error| error.problem())?;
+async fn resume_children(client: &dyn RuntimeClient, id: &SessionId) -> Result<bool, Problem> {
+    let tasks = client.tasks(Some(id)).await?;
     let left = tasks
         .into_iter()
         .filter(|task| task.status == TaskStatus::Running);
     let mut any = false;
     for session in left.filter_map(|task| task.child) {
         any = true;
-        handle
-            .send(&owner(), Command::Resume { session })
-            .await
-            .map_err(|error| error.problem())?;
+        client.send(Command::Resume { session }).await?;
     }
     Ok(any)
 }
 
 /// Posts a message for a run of its own.
 async fn post_said(
-    handle: &Handle,
+    client: &dyn RuntimeClient,
     to: Address,
     said: UserPost,
     key: Option<String>,
 ) -> Result<(SessionId, MessageId), Problem> {
     let UserPost { parts, restriction } = said;
     let Some(restriction) = restriction else {
-        return post(handle, to, parts, key, Delivery::Queue).await;
+        return post(client, to, parts, key, Delivery::Queue).await;
     };
     let command = Command::Prompt {
         to,
         parts,
         restriction,
     };
-    accepted(send(handle, command).await?)
+    accepted(client.send(command).await?)
 }
 
 /// Posts a message of the person or program that started us.
 pub async fn post(
-    handle: &Handle,
+    client: &dyn RuntimeClient,
     to: Address,
     parts: Vec<Part>,
     key: Option<String>,
@@ -227,7 +210,7 @@ pub async fn post(
         delivery,
         context: None,
     };
-    accepted(send(handle, command).await?)
+    accepted(client.send(command).await?)
 }
 
 fn accepted(reply: CommandReply) -> Result<(SessionId, MessageId), Problem> {
@@ -245,33 +228,43 @@ fn accepted(reply: CommandReply) -> Result<(SessionId, MessageId), Problem> {
 /// Waits for a message that was posted with a key. The same key may have been posted before: then the journal
 /// up to what was heard tells which run took the message, and that run's result is the result.
 pub async fn await_keyed(
-    handle: &Handle,
+    client: &dyn RuntimeClient,
     session: &SessionId,
     message: MessageId,
     watch: &mut RunTracker,
 ) -> Result<(), Problem> {
     watch.await_message(message);
     let mut past = RunTreeView::of(session.clone());
-    let queries = handle.queries(&owner());
-    let events = queries.events_up_to(session, 0, watch.seen).await;
-    for event in events.map_err(|error| error.problem())? {
-        past.apply(&event);
-        watch.take_past(&event);
+    let mut after = 0;
+    while after < watch.seen {
+        let events = client.events(session, after, PAST_PAGE).await?;
+        let Some(last) = events.last().and_then(|event| event.id) else {
+            break;
+        };
+        after = last;
+        let seen = Some(watch.seen);
+        for event in events.iter().filter(|event| event.id <= seen) {
+            past.apply(event);
+            watch.take_past(event);
+        }
     }
     watch.adopt_past(&past);
     Ok(())
 }
 
 /// Whether a session has a run open or mail waiting.
-pub async fn is_unfinished(handle: &Handle, id: &SessionId) -> Result<bool, Problem> {
-    let unfinished = handle.queries(&owner()).is_unfinished(id).await;
-    unfinished.map_err(|error| error.problem())
+pub async fn is_unfinished(client: &dyn RuntimeClient, id: &SessionId) -> Result<bool, Problem> {
+    Ok(client.session_work(id).await?.is_unfinished)
 }
 
 /// Whether nothing is left to do in a session, and everything that happened up to this number is all.
-pub async fn is_settled(handle: &Handle, id: &SessionId, seen: u64) -> Result<bool, Problem> {
+pub async fn is_settled(
+    client: &dyn RuntimeClient,
+    id: &SessionId,
+    seen: u64,
+) -> Result<bool, Problem> {
     // The store may be ahead of what has been heard: then there is more to hear.
-    Ok(!is_unfinished(handle, id).await? && session(handle, id).await?.head <= seen)
+    Ok(!is_unfinished(client, id).await? && session(client, id).await?.head <= seen)
 }
 
 /// What `session.opened` says, for a session that was opened long ago.
@@ -293,28 +286,18 @@ pub fn opened(session: &Session) -> Event {
     }
 }
 
-async fn session(handle: &Handle, id: &SessionId) -> Result<Session, Problem> {
-    let found = handle
-        .queries(&owner())
-        .session(id)
-        .await
-        .map_err(|error| error.problem())?;
+async fn session(client: &dyn RuntimeClient, id: &SessionId) -> Result<Session, Problem> {
+    let found = client.session(id).await?;
     found.ok_or_else(|| rooftree_store::Error::NoSession(id.clone()).problem())
 }
 
-async fn held_elsewhere(handle: &Handle, id: &SessionId) -> Result<Option<String>, Problem> {
-    let us = Owner::this_process();
-    let owner = handle
-        .queries(&owner())
-        .owner(id)
-        .await
-        .map_err(|error| error.problem())?;
-    let owner = owner.filter(|owner| *owner != us && !owner.is_dead_for(&us));
-    Ok(owner.map(|owner| {
-        format!(
-            "process {} on {} is at work on this session; what you say is queued and followed",
-            owner.pid, owner.host
-        )
+async fn held_elsewhere(
+    client: &dyn RuntimeClient,
+    id: &SessionId,
+) -> Result<Option<String>, Problem> {
+    let elsewhere = client.session_work(id).await?.elsewhere;
+    Ok(elsewhere.map(|process| {
+        format!("{process} is at work on this session; what you say is queued and followed")
     }))
 }
 

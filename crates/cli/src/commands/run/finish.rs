@@ -30,6 +30,8 @@ pub enum FollowPlace {
     Command,
     /// A conversation, which goes on by itself.
     Conversation,
+    /// A command that follows the run of a server, which goes on without it.
+    Server,
 }
 
 /// How following ended.
@@ -118,11 +120,13 @@ pub fn finish(mut followed: FollowedRun<'_>, ended: FollowEnd) -> Result<RunExit
             agents: outcome.tree.delegated().count(),
         };
         lines.extend(match followed.place {
-            FollowPlace::Command => run_text::summary(&account, terminal::width()),
+            FollowPlace::Command | FollowPlace::Server => {
+                run_text::summary(&account, terminal::width())
+            }
             FollowPlace::Conversation => vec![run_text::facts(&account)],
         });
     }
-    if followed.place == FollowPlace::Command {
+    if followed.place != FollowPlace::Conversation {
         lines.push(summary_line(&followed, &ended, outcome.as_ref()));
     }
     followed.view.conclude(&lines);

@@ -1,5 +1,8 @@
 //! Follows a run and all agents it delegates to, until all have ended or the user stops or leaves.
 
+use std::sync::Arc;
+
+use rooftree_client::{ConnectionState, RuntimeClient};
 use rooftree_protocol::{Command, Event, EventBody, Problem, QuestionId, Session, SessionId};
 use rooftree_runtime::Handle;
 use rooftree_store::{TaskRow, TaskStatus};
@@ -17,7 +20,6 @@ use super::{
     session_target::SessionTarget,
 };
 use crate::{
-    control::{self, owner},
     exit::Exit,
     human_format::place,
     terminal::{run_text, view::TerminalView},
@@ -59,27 +61,36 @@ impl RunJob {
             place: FollowPlace::Command,
         }
     }
+
+    /// Before a session goes on in this process: ends the rows of its programs whose process was killed.
+    pub async fn settle_programs(&self, handle: &Handle) -> Result<(), Problem> {
+        if let (CliRequest::Resume, SessionTarget::Known(session)) = (&self.request, &self.target) {
+            let settled = handle.settle_programs(Some(&session.id)).await;
+            settled.map_err(|error| error.problem())?;
+        }
+        Ok(())
+    }
 }
 
 /// Follows; says with which number to leave, and how. What was shown counts as read.
 pub async fn follow(
-    handle: &Handle,
+    client: &Arc<dyn RuntimeClient>,
     job: RunJob,
     view: Box<dyn TerminalView>,
     report: &mut StdoutReport,
 ) -> Result<RunExit, Problem> {
-    let left = follow_to_end(handle, job, view, report).await?;
+    let left = follow_to_end(client, job, view, report).await?;
     let read = Command::MarkRead {
         session: left.session.clone(),
         upto: Some(left.seen),
     };
     // The answer is shown already; a mark that could not be kept changes nothing about it.
-    let _ = control::send(handle, read).await;
+    let _ = client.send(read).await;
     Ok(left)
 }
 
 async fn follow_to_end(
-    handle: &Handle,
+    client: &Arc<dyn RuntimeClient>,
     job: RunJob,
     view: Box<dyn TerminalView>,
     report: &mut StdoutReport,
@@ -93,14 +104,20 @@ async fn follow_to_end(
         is_known,
         remarks,
         nonsense,
-    } = begin::begin(handle, (job.target, job.after), job.request, lines.as_mut()).await?;
+    } = begin::begin(
+        &**client,
+        (job.target, job.after),
+        job.request,
+        lines.as_mut(),
+    )
+    .await?;
     if is_known && !report.has_begun() {
         report.event(&begin::opened(&session));
     }
     let mut following = RunFollower {
         input_open: lines.is_some(),
         sources: FollowerEvents::open(subscription, signals, lines),
-        handle: handle.clone(),
+        client: client.clone(),
         answerer: job.answerer,
         session,
         watch,
@@ -111,6 +128,7 @@ async fn follow_to_end(
         stopping: None,
         refused: None,
         told: job.told,
+        is_cut_off: false,
     };
     for remark in job.remarks.iter().chain(&remarks) {
         following.remark(remark);
@@ -132,8 +150,8 @@ async fn follow_to_end(
     following.let_children_settle().await?;
     let programs = match job.place {
         FollowPlace::Command => following.programs().await?,
-        // They go on until the conversation ends.
-        FollowPlace::Conversation => Vec::new(),
+        // They go on until the conversation or the server ends.
+        FollowPlace::Conversation | FollowPlace::Server => Vec::new(),
     };
     let RunFollower {
         answerer,
@@ -187,7 +205,7 @@ impl OpenPrompt {
 
 /// A run being followed.
 pub(super) struct RunFollower<'a> {
-    pub(super) handle: Handle,
+    pub(super) client: Arc<dyn RuntimeClient>,
     pub(super) sources: FollowerEvents,
     pub(super) answerer: PromptAnswerer,
     pub(super) session: Session,
@@ -203,6 +221,8 @@ pub(super) struct RunFollower<'a> {
     pub(super) refused: Option<Exit>,
     /// Notices that were shown in this project before.
     told: ToldNotices,
+    /// Whether a person was told that the server does not answer.
+    is_cut_off: bool,
 }
 
 impl RunFollower<'_> {
@@ -210,6 +230,7 @@ impl RunFollower<'_> {
         while !self.is_over().await? {
             match self.sources.next().await {
                 FollowerEvent::Event(event) => self.take(&event).await?,
+                FollowerEvent::Connection(state) => self.tell_connection(&state),
                 FollowerEvent::Broken(problem) => return Err(problem),
                 FollowerEvent::Key(key) => {
                     let said = self.asker.key(key, &mut *self.view, &mut self.sources.keys);
@@ -243,6 +264,23 @@ impl RunFollower<'_> {
         Ok(FollowEnd::Done)
     }
 
+    /// Says that the server does not answer, once, and that it answers again.
+    fn tell_connection(&mut self, state: &ConnectionState) {
+        match state {
+            ConnectionState::Reconnecting { attempt: 1, reason } => {
+                self.is_cut_off = true;
+                self.remark(&format!(
+                    "the connection to the server broke ({reason}); trying again"
+                ));
+            }
+            ConnectionState::Connected if self.is_cut_off => {
+                self.is_cut_off = false;
+                self.remark("the server answers again; nothing was missed");
+            }
+            _ => {}
+        }
+    }
+
     /// Whether a run of ours, or an agent it delegated to, is at work.
     fn is_working(&self) -> bool {
         self.watch.is_working() || self.watch.tree.delegated_at_work().next().is_some()
@@ -267,10 +305,10 @@ impl RunFollower<'_> {
             (false, _) if !has_delegated => return Ok(true),
             // No agent's answer is on its way: only what is left in the inbox is waited for, without a timeout.
             (true, Some(_)) if !has_delegated => {
-                return begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await;
+                return begin::is_settled(&*self.client, &self.session.id, self.watch.seen).await;
             }
             // What is left may be more than one run, and what an agent answered may still wake one.
-            _ => begin::is_settled(&self.handle, &self.session.id, self.watch.seen).await?,
+            _ => begin::is_settled(&*self.client, &self.session.id, self.watch.seen).await?,
         };
         match self.linger.next(
             &self.watch.tree,
@@ -309,12 +347,7 @@ impl RunFollower<'_> {
             return Ok(());
         }
         for _ in 0..SETTLING {
-            let tasks = self
-                .handle
-                .queries(&owner())
-                .tasks(rooftree_store::TaskFilter::of(&self.session.id))
-                .await;
-            let tasks = tasks.map_err(|error| error.problem())?;
+            let tasks = self.client.tasks(Some(&self.session.id)).await?;
             let is_open =
                 |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_some();
             let open: Vec<_> = tasks
@@ -341,12 +374,7 @@ impl RunFollower<'_> {
         sessions.dedup();
         let mut programs = Vec::new();
         for session in sessions {
-            let tasks = self
-                .handle
-                .queries(&owner())
-                .tasks(rooftree_store::TaskFilter::of(session))
-                .await
-                .map_err(|error| error.problem())?;
+            let tasks = self.client.tasks(Some(session)).await?;
             let running =
                 |task: &TaskRow| task.status == TaskStatus::Running && task.child.is_none();
             programs.extend(tasks.into_iter().filter(running).map(|task| task.title));
@@ -433,12 +461,7 @@ impl RunFollower<'_> {
         if event.session == self.session.id {
             return Ok(None);
         }
-        let waiting = self
-            .handle
-            .queries(&owner())
-            .session(&event.session)
-            .await
-            .map_err(|error| error.problem())?;
+        let waiting = self.client.session(&event.session).await?;
         let cwd = waiting
             .map(|session| session.cwd)
             .filter(|cwd| *cwd != self.session.cwd);

@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use rooftree_client::{ConnectionState, EventFeed, FeedUpdate};
 use rooftree_protocol::{ErrorCode, Event, Problem};
-use rooftree_runtime::TreeSubscription;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
@@ -22,6 +22,8 @@ const BACKLOG: usize = 256;
 #[derive(Debug)]
 pub enum FollowerEvent {
     Event(Arc<Event>),
+    /// The connection to the server changed.
+    Connection(ConnectionState),
     /// The events cannot be read any more.
     Broken(Problem),
     Key(char),
@@ -34,7 +36,7 @@ pub enum FollowerEvent {
 
 /// The sources of these events.
 pub struct FollowerEvents {
-    events: mpsc::Receiver<Result<Arc<Event>, Problem>>,
+    events: mpsc::Receiver<Result<FeedUpdate, Problem>>,
     pub keys: KeyboardInput,
     input: Option<mpsc::Receiver<InputLine>>,
     signals: StopSignals,
@@ -77,7 +79,7 @@ impl StopSignals {
 impl FollowerEvents {
     /// Subscribes to events, to signals, to keys while a prompt is open, and to input lines if there are any.
     pub fn open(
-        subscription: TreeSubscription,
+        subscription: EventFeed,
         signals: StopSignals,
         input: Option<mpsc::Receiver<InputLine>>,
     ) -> Self {
@@ -98,7 +100,8 @@ impl FollowerEvents {
             biased;
             signal = self.signals.next() => signal,
             event = self.events.recv() => match event {
-                Some(Ok(event)) => FollowerEvent::Event(event),
+                Some(Ok(FeedUpdate::Event(event))) => FollowerEvent::Event(event),
+                Some(Ok(FeedUpdate::Connection(state))) => FollowerEvent::Connection(state),
                 Some(Err(problem)) => FollowerEvent::Broken(problem),
                 None => FollowerEvent::Broken(Problem::new(ErrorCode::Internal, "the events ended")),
             },
@@ -123,11 +126,11 @@ async fn hear(input: &mut Option<mpsc::Receiver<InputLine>>) -> InputLine {
 }
 
 /// A task of its own: the subscription's patience must not be cut short by every tick.
-fn forward(mut subscription: TreeSubscription) -> mpsc::Receiver<Result<Arc<Event>, Problem>> {
+fn forward(mut subscription: EventFeed) -> mpsc::Receiver<Result<FeedUpdate, Problem>> {
     let (tx, rx) = mpsc::channel(BACKLOG);
     tokio::spawn(async move {
         loop {
-            let event = subscription.next().await.map_err(|error| error.problem());
+            let event = subscription.next().await;
             let is_broken = event.is_err();
             if tx.send(event).await.is_err() || is_broken {
                 return;

@@ -8,10 +8,10 @@ use std::{
     time::Duration,
 };
 
+use rooftree_client::RuntimeClient;
 use rooftree_protocol::{
     Limits, Part, Problem, ReservedTag, SkillNote, reserved_tags::escape_tags,
 };
-use rooftree_runtime::Handle;
 
 use super::{Arguments, InputFormat, attachment::Attachment, begin::UserPost, usage};
 use crate::environment::Environment;
@@ -67,13 +67,13 @@ impl UserMessage {
     }
 
     /// What to post; bytes are put into the store.
-    pub async fn post(self, handle: &Handle) -> Result<UserPost, Problem> {
+    pub async fn post(self, client: &dyn RuntimeClient) -> Result<UserPost, Problem> {
         let mut parts = Vec::new();
         if !self.text.is_empty() {
             parts.push(Part::text(self.text));
         }
         for attachment in self.attachments {
-            parts.push(attachment.part(handle).await?);
+            parts.push(attachment.part(client).await?);
         }
         let restriction = self.restriction;
         Ok(UserPost { parts, restriction })

@@ -1,17 +1,15 @@
 //! Exposure of the server: the checks before it listens beyond this machine, the local socket, and the login link.
 
-use std::{io::IsTerminal, net::IpAddr, os::unix::ffi::OsStrExt, path::PathBuf, sync::Arc};
+use std::{io::IsTerminal, net::IpAddr, sync::Arc};
 
 use rooftree_protocol::{AccessScope, AuthorizedCaller, ErrorCode, Problem, Surface};
 use rooftree_runtime::{Clock, Definitions, Handle, NewAccessLink, SystemClock};
 use rooftree_server::{HttpServer, LocalSocketOptions};
-use rooftree_store::{AccessTokenRow, PersonRole, TokenHash};
+use rooftree_store::{AccessTokenRow, PersonRole};
 
 use crate::{
-    commands::person::login_url,
-    control::owner,
-    environment::{Environment, variable},
-    output,
+    commands::person::login_url, control::owner, environment::Environment, output,
+    server_connection::socket_path,
 };
 
 /// The longest path a socket can have.
@@ -115,28 +113,6 @@ fn try_bind(server: &mut HttpServer, environment: &Environment) -> Result<(), St
         let problem = error.problem();
         problem.cause.unwrap_or(problem.message)
     })
-}
-
-/// In the runtime directory of the account, or below the data directory. Each database has its own.
-pub fn socket_path(environment: &Environment) -> PathBuf {
-    let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
-    match runtime.filter(|directory| directory.is_absolute() && directory.is_dir()) {
-        Some(directory) => {
-            let database = environment.database.as_os_str().as_bytes();
-            let digest = TokenHash::of_pieces(&[database]);
-            let name: String = digest
-                .0
-                .iter()
-                .take(8)
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
-            directory.join("rooftree").join(format!("{name}.sock"))
-        }
-        None => environment
-            .database
-            .with_file_name("run")
-            .join("server.sock"),
-    }
 }
 
 /// The line that tells where to log in; none without a terminal, unless it is asked for.

@@ -54,6 +54,8 @@ fn card(spoof: &Spoof) -> PermissionPrompt {
         reason: String::new(),
         digest: String::new(),
         scopes: vec![PermissionScope::Once, PermissionScope::Session],
+        kind: Default::default(),
+        spawn: Vec::new(),
     };
     let (session, agent) = (SessionId::from_entropy(1), of("agent", "lead"));
     let event = Event {

@@ -25,6 +25,8 @@ pub fn question(number: u128, title: &str) -> EventBody {
         reason: "Bash may run anything and mode `ask` asks about that; --allow 'Bash' would".into(),
         digest: format!("digest {number}"),
         scopes: ALL.to_vec(),
+        kind: Default::default(),
+        spawn: Vec::new(),
     }
 }
 
@@ -114,6 +116,8 @@ fn a_scope_that_is_not_offered_has_no_key_and_no_line() {
         reason,
         digest,
         scopes,
+        kind: Default::default(),
+        spawn: Vec::new(),
     });
     assert!(
         ['s', 'p', 'a']
@@ -189,6 +193,8 @@ fn of_a_long_diff_the_rest_is_one_key_away() {
         call,
         until,
         scopes,
+        kind: Default::default(),
+        spawn: Vec::new(),
         detail,
         tool: "Write".into(),
         title: "a.rs".into(),
@@ -244,4 +250,43 @@ fn a_command_that_is_not_shown_whole_must_be_shown_before_it_can_be_allowed() {
         long.lines(0, screen).len() <= 24,
         "it is shown above the card"
     );
+}
+
+#[test]
+fn a_request_about_agents_says_so_and_shows_all_of_its_list() {
+    let EventBody::PermissionRequested {
+        id, call, until, ..
+    } = question(1, "ls")
+    else {
+        panic!("a question")
+    };
+    let card = card(EventBody::PermissionRequested {
+        id,
+        call,
+        until,
+        tool: "Task".into(),
+        title: "9 agents: 9 × explore".into(),
+        detail: "9 × explore · a/b\n  gets: Read\n  loses: Write\n  forecast: no past runs".into(),
+        effect: Effect::ReadOnly,
+        rule: "Task(agents:9)".into(),
+        reason: "the reply starts 9 agents".into(),
+        digest: String::new(),
+        scopes: vec![PermissionScope::Once, PermissionScope::Session],
+        kind: rooftree_protocol::PermissionKind::Spawn,
+        spawn: Vec::new(),
+    });
+    let shown = shown(&card, 0, 80);
+    assert!(shown[0].contains("wants to start agents"), "{shown:?}");
+    for wanted in [
+        "9 agents: 9 × explore",
+        "loses: Write",
+        "no past runs",
+        "Task(agents:9)",
+    ] {
+        assert!(
+            shown.iter().any(|line| line.contains(wanted)),
+            "{wanted}: {shown:?}"
+        );
+    }
+    assert!(card.choice('s').is_some() && card.choice('p').is_none());
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, SessionId, Timestamp,
-    ToolCall, ToolResult, Usage,
+    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, SessionId, SpawnGroup,
+    Timestamp, ToolCall, ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
     file_undo::FileUndo,
 };
@@ -327,7 +327,13 @@ impl History {
         }
     }
 
-    pub(super) fn note_asked(&mut self, id: &str, call: &CallId, digest: &str, until: Timestamp) {
+    pub(super) fn note_asked(
+        &mut self,
+        id: &str,
+        call: &CallId,
+        (digest, spawn): (&str, &[SpawnGroup]),
+        until: Timestamp,
+    ) {
         if let Some(run) = &mut self.run {
             let (id, call, digest) = (id.to_owned(), call.clone(), digest.to_owned());
             let told = run.waits.told.take();
@@ -335,6 +341,7 @@ impl History {
                 id,
                 call,
                 digest,
+                spawn: spawn.to_vec(),
                 until,
                 told,
                 settled: false,

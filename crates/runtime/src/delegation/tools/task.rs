@@ -2,12 +2,14 @@
 
 use futures::future::BoxFuture;
 use rooftree_protocol::{AgentDialect, ToolSpec};
-use rooftree_tools::{Tool, ToolContext, ToolInfo, ToolOutput, arguments, session_tools::TASK};
+use rooftree_tools::{
+    Tool, ToolContext, ToolInfo, ToolOutput, arguments, session_tools::TASK, tool::PlannedAgent,
+};
 use serde_json::Value;
 
 use super::caller;
 use crate::delegation::{
-    delegate, dialect,
+    delegate, dialect, plan,
     request::{ARGUMENTS, DelegationRequest, DelegationSurface, SessionStrategy},
 };
 
@@ -61,6 +63,18 @@ impl Tool for TaskTool {
             Ok(request) => format!("{}: {}", request.agent, request.title()),
             Err(_) => String::new(),
         }
+    }
+
+    fn starts(
+        &self,
+        input: &Value,
+        context: ToolContext,
+    ) -> BoxFuture<'static, Option<PlannedAgent>> {
+        let request = DelegationRequest::canonical(input);
+        Box::pin(async move {
+            let (request, caller) = (request.ok()?, caller(&context).ok()?);
+            plan::plan(&caller, &request, &context.call).await.ok()
+        })
     }
 
     fn run(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutput> {

@@ -2,7 +2,8 @@
 // @ts-check
 
 import {h} from '../dom.js';
-import {parseUnified, wordMarks} from '../diff.js';
+import {diffWords} from '../diff.js';
+import {parseUnified} from '../unified_diff.js';
 
 /** The most lines that are drawn at once. */
 const MOST_LINES = 600;
@@ -14,7 +15,8 @@ export function diffView(text) {
   for (const file of files) {
     const body = h('tbody');
     const lines = file.lines.slice(0, MOST_LINES);
-    lines.forEach((line, at) => body.append(diffLine(line, lines, at)));
+    const marks = wordMarks(lines);
+    lines.forEach((line, at) => body.append(diffLine(line, marks.get(at))));
     box.append(h('figure', null,
       h('figcaption', null, file.path || 'change', ' ', h('span', {class: 'added'}, `+${file.added}`), ' ', h('span', {class: 'removed'}, `−${file.removed}`)),
       h('div', {class: 'diff-scroll', tabindex: '0', role: 'group', 'aria-label': `Change of ${file.path || 'a file'}`}, h('table', null, body)),
@@ -23,14 +25,33 @@ export function diffView(text) {
   return box;
 }
 
-/** @param {import('../diff.js').DiffLine} line @param {import('../diff.js').DiffLine[]} lines @param {number} at */
-function diffLine(line, lines, at) {
-  const marks = line.kind === 'removed' && lines[at + 1]?.kind === 'added' && lines[at + 2]?.kind !== 'added' && lines[at - 1]?.kind !== 'removed'
-    ? wordMarks(line.text, lines[at + 1].text).before
-    : line.kind === 'added' && lines[at - 1]?.kind === 'removed' && lines[at - 2]?.kind !== 'removed' && lines[at + 1]?.kind !== 'added'
-      ? wordMarks(lines[at - 1].text, line.text).after
-      : null;
-  const content = marks ? marks.map(({text, changed}) => (changed ? h('mark', null, text) : text)) : line.text;
+/** Changed words by place in the list: lines that were replaced by as many others are compared in pairs. @param {import('../unified_diff.js').UnifiedLine[]} lines */
+function wordMarks(lines) {
+  /** @type {Map<number, {text: string, changed: boolean}[]>} */
+  const marks = new Map();
+  for (let at = 0; at < lines.length;) {
+    const removed = runLength(lines, at, 'removed');
+    const added = runLength(lines, at + removed, 'added');
+    for (let pair = 0; removed === added && pair < removed; pair += 1) {
+      const words = diffWords(lines[at + pair].text, lines[at + removed + pair].text);
+      marks.set(at + pair, words.before);
+      marks.set(at + removed + pair, words.after);
+    }
+    at += Math.max(1, removed + added);
+  }
+  return marks;
+}
+
+/** @param {import('../unified_diff.js').UnifiedLine[]} lines @param {number} from @param {string} kind */
+function runLength(lines, from, kind) {
+  let length = 0;
+  while (lines[from + length]?.kind === kind) length += 1;
+  return length;
+}
+
+/** @param {import('../unified_diff.js').UnifiedLine} line @param {{text: string, changed: boolean}[] | undefined} words */
+function diffLine(line, words) {
+  const content = words ? words.map(({text, changed}) => (changed ? h('mark', null, text) : text)) : line.text;
   const sign = {added: '+', removed: '−', same: ' ', gap: '⋯'}[line.kind];
   return h('tr', {class: line.kind},
     h('td', {class: 'line-number', 'aria-hidden': 'true'}, line.kind === 'added' ? line.after : line.before),

@@ -79,7 +79,7 @@ function permissionBody(inquiry, compact) {
     inquiry.spawn ? spawnList(inquiry.spawn) : null,
     detail && isDiff ? (compact ? h('details', null, h('summary', null, 'Show the change'), diffView(detail)) : diffView(detail)) : null,
     detail && !isDiff ? h('pre', {class: 'card-detail'}, detail) : null,
-    h('p', {class: 'card-reason'}, inquiry.reason),
+    h('p', {class: 'card-reason'}, (inquiry.reason ?? '').split('; --', 1)[0]),
     inquiry.rule ? h('p', {class: 'card-rule'}, 'Rule: ', h('code', null, inquiry.rule)) : null);
 }
 

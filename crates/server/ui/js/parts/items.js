@@ -39,7 +39,8 @@ export function itemElement(item, view) {
 
 /** @param {any} element @param {any} item @param {any} view */
 export function updateItem(element, item, view) {
-  if (item.kind === 'call') updateCall(element, item, view);
+  if (item.kind === 'reply' && item.html && !element.hasHtml) showReply(element, item);
+  else if (item.kind === 'call') updateCall(element, item, view);
   else if (item.kind === 'calls' && element.shown !== item.calls.length) showFolded(element, item, view);
 }
 
@@ -55,14 +56,13 @@ const MAKERS = {
       longText(text), attachments(item.parts));
   },
   reply: item => {
-    const body = h('div', {class: 'prose'});
-    if (item.html) setServerHtml(body, item.html);
-    else fill(body, longText(item.text));
-    return h('article', {class: 'item reply'},
+    const element = h('article', {class: 'item reply'},
       item.thinking ? h('details', {class: 'thinking', ontoggle: (/** @type {any} */ event) => { const place = event.target.lastElementChild; if (event.target.open) setText(place, item.thinking); else setText(place, ''); }},
         h('summary', null, 'Thought'), h('div', {class: 'thinking-text'})) : null,
-      body,
+      h('div', {class: 'prose'}),
       item.stop === 'max_output' ? h('p', {class: 'cut'}, 'The reply was cut at the output limit.') : null);
+    showReply(element, item);
+    return element;
   },
   call: (item, view) => callElement(item, view),
   calls: (item, view) => {
@@ -82,6 +82,14 @@ const MAKERS = {
     item.error ? h('span', {class: 'error'}, ` ${item.error.message}${item.error.fix ? ` ${item.error.fix}` : ''}`) : null,
     ' ', item.run ? h('a', {href: `/trace/${item.run}`}, 'Trace') : null),
 };
+
+/** A reply as HTML of the server; as plain text until that has come. @param {any} element @param {any} item */
+function showReply(element, item) {
+  const body = element.querySelector('.prose');
+  element.hasHtml = Boolean(item.html);
+  if (item.html) setServerHtml(body, item.html);
+  else fill(body, longText(item.text));
+}
 
 /** @param {any} item */
 function endWords(item) {

@@ -45,7 +45,7 @@ export class SessionHeader {
     }
     setText(this.title, meta?.name || row?.title || run?.title || 'New session');
     setText(this.model, shortModel(run?.model || run?.first_model || meta?.model || 'model'));
-    setText(this.mode, model.tree.index.sessions.get(shown)?.mode ?? meta?.mode ?? 'mode');
+    setText(this.mode, (model.tree.index.sessions.get(shown)?.mode ?? model.modes.get(shown) ?? 'mode').replace('_', '-'));
     setText(this.pin, meta?.pinned_at ? '★ Pinned' : '☆ Pin');
     this.pin.hidden = isChild || !may('chat');
     this.menu.hidden = isChild || !may('chat');

@@ -3,7 +3,7 @@
 
 import {get, newKey, post} from '../api.js';
 import {app, may} from '../app.js';
-import {h} from '../dom.js';
+import {fill, h} from '../dom.js';
 import {go} from '../router.js';
 import {attempt} from '../toast.js';
 import {agentBadge} from './agent_badge.js';
@@ -15,15 +15,25 @@ export class Sidebar {
   /** @param {string} current */
   constructor(current) {
     this.current = current;
+    /** @type {Set<string>} */
+    this.known = new Set();
     this.list = h('div', {class: 'sidebar-list'});
     this.element = h('nav', {class: 'sidebar', 'aria-label': 'Sessions'}, h('a', {href: '/sessions', class: 'sidebar-all'}, 'All sessions'), this.list);
     this.load();
+  }
+
+  /** Sessions that the board tells and the list lacks are loaded. */
+  boardChanged() {
+    const isUnknown = [...app.board.rows.keys()].some(session => !this.known.has(session));
+    if (isUnknown && !this.timer) this.timer = setTimeout(() => { this.timer = 0; this.load(); }, 500);
   }
 
   async load() {
     const {sessions = []} = await get('/sessions', {limit: MOST}).catch(() => ({}));
     /** @type {Map<string, any[]>} */
     const byAgent = new Map();
+    this.known = new Set([...sessions.map((/** @type {any} */ session) => session.id), ...app.board.rows.keys()]);
+    fill(this.list);
     for (const session of sessions) byAgent.set(session.agent, [...(byAgent.get(session.agent) ?? []), session]);
     for (const [agent, own] of byAgent) {
       this.list.append(h('section', null,

@@ -29,7 +29,11 @@ export class TranscriptView {
     this.shownBlocks = 0;
     this.shownMessage = '';
     this.version = -1;
-    this.open = new Set();
+    this.lastTop = -1;
+    // Cards, the keyboard of a phone and pictures change the height: the end stays in view.
+    this.sizes = new ResizeObserver(() => this.follow());
+    this.sizes.observe(this.element);
+    this.sizes.observe(this.list);
   }
 
   reset() {
@@ -52,8 +56,16 @@ export class TranscriptView {
     }
     this.drawDraft(transcript.draft);
     this.drawActivity(transcript);
-    this.newest.hidden = this.isFollowing && !transcript.isCut;
-    if (this.isFollowing) this.element.scrollTop = this.element.scrollHeight;
+    this.follow();
+  }
+
+  /** Shows the end, if the person was there. */
+  follow() {
+    this.newest.hidden = this.isFollowing && !this.transcript?.isCut;
+    if (!this.isFollowing) return;
+    this.element.scrollTop = this.element.scrollHeight;
+    // The scroll event of this is none of the person.
+    this.lastTop = this.element.scrollTop;
   }
 
   /** @param {any} draft */
@@ -68,14 +80,13 @@ export class TranscriptView {
       this.shownBlocks = 0;
       fill(this.blocks);
     }
+    if (this.shownBlocks > draft.html.length) { this.shownBlocks = 0; fill(this.blocks); }
     for (; this.shownBlocks < draft.html.length; this.shownBlocks += 1) {
       const block = h('div');
-      setServerHtml(block, draft.html[this.shownBlocks].html);
+      setServerHtml(block, draft.html[this.shownBlocks] ?? '');
       this.blocks.append(block);
     }
-    // What closed blocks show already is left out of the open one.
-    const covered = draft.html.at(-1)?.end ?? 0;
-    setText(this.openBlock, draft.text.slice(covered));
+    setText(this.openBlock, draft.open);
     this.thinking.hidden = !draft.thinking;
     if (draft.thinking && this.thinking.open) setText(this.thinkingText, draft.thinking);
   }
@@ -97,6 +108,7 @@ export class TranscriptView {
 
   scrolled() {
     const {scrollTop, scrollHeight, clientHeight} = this.element;
+    if (scrollTop === this.lastTop) return;
     this.isFollowing = scrollHeight - scrollTop - clientHeight < FOLLOW_PX;
     this.newest.hidden = this.isFollowing && !this.transcript?.isCut;
     if (scrollTop < 200 && this.transcript && this.transcript.first > 1) this.loadOlder();

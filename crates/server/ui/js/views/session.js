@@ -22,6 +22,7 @@ class SessionView extends View {
     this.model = new SessionModel(this.params.session);
     /** The session that is shown: the root, or one below it that was opened in place. */
     this.shown = new URLSearchParams(location.search).get('child') || this.params.session;
+    this.sidebar = new Sidebar(this.params.session);
     this.header = new SessionHeader(this);
     this.transcriptView = new TranscriptView(this);
     this.composer = new Composer(this);
@@ -30,11 +31,11 @@ class SessionView extends View {
     this.queue = h('div', {class: 'queue'});
     this.problem = h('p', {class: 'problem', role: 'alert', hidden: true});
     fill(this,
-      new Sidebar(this.params.session).element,
+      this.sidebar.element,
       h('div', {class: 'conversation'}, this.header.element, this.problem, this.transcriptView.element, this.cards, this.queue, this.composer.element),
       this.rail.element);
     this.listen(this.model, 'change', () => this.changed());
-    this.listen(app.board, 'change', () => this.markRead());
+    this.listen(app.board, 'change', () => { this.markRead(); this.sidebar.boardChanged(); });
     this.listen(document, 'visibilitychange', () => this.markRead());
     this.every(() => this.rail.tick(), 1000);
     this.model.open();

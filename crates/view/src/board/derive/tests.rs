@@ -27,6 +27,8 @@ fn permission() -> EventBody {
         reason: String::new(),
         digest: String::new(),
         scopes: Vec::new(),
+        kind: Default::default(),
+        spawn: Vec::new(),
     }
 }
 

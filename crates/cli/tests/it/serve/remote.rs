@@ -1,0 +1,187 @@
+//! Commands that are sent to a server with `--server`: over HTTP with a token, and over the socket of this machine.
+
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use super::{listening, terminate};
+use crate::{
+    run::fixture::{Desk, finished},
+    sessions::fixture::{Done, House},
+};
+
+/// A server with the scripted model of a desk, and a home of its own for those who use it.
+struct Scene {
+    desk: Desk,
+    client: House,
+    server: Child,
+    url: String,
+    token: String,
+}
+
+impl Scene {
+    fn start(desk: Desk) -> Self {
+        let made = ["token", "create", "cli", "--scope", "chat,approve"];
+        let token = desk.house.rooftree(&made).well().trim().to_owned();
+        let (server, url) = start(&desk, "0");
+        Self {
+            desk,
+            client: House::new(),
+            server,
+            url,
+            token,
+        }
+    }
+
+    /// `rooftree --server URL …`
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.client.command(&["--server", &self.url]);
+        command.args(arguments).env("ROOFTREE_TOKEN", &self.token);
+        command
+    }
+
+    fn rooftree(&self, arguments: &[&str]) -> Done {
+        ended(&mut self.command(arguments))
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn ended(command: &mut Command) -> Done {
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    finished(piped.spawn().unwrap())
+}
+
+/// The server of a desk, and where it listens.
+pub(super) fn start(desk: &Desk, port: &str) -> (Child, String) {
+    let mut command = desk.house.command(&["serve", "--port", port]);
+    let script = desk.house.path().join("script.toml");
+    command.env("ROOFTREE_MODEL", format!("scripted/{}", script.display()));
+    command.env("XDG_RUNTIME_DIR", desk.path());
+    let (child, line) = listening(command.current_dir(desk.path()));
+    let url = line
+        .split_whitespace()
+        .find(|word| word.starts_with("http"));
+    let url = url
+        .unwrap_or_else(|| panic!("{line}"))
+        .trim_end_matches([';', '.']);
+    (child, url.to_owned())
+}
+
+#[test]
+fn a_message_is_sent_to_a_server_and_followed_there() {
+    let scene = Scene::start(Desk::with_echo());
+    let done = scene.rooftree(&["run", "hello"]);
+    assert_eq!(done.well(), "heard: hello\n");
+    let json = scene.rooftree(&["run", "-o", "json", "again"]).json();
+    assert_eq!(json["text"], "heard: again", "{json}");
+    let session = json["session"].as_str().unwrap();
+    // It goes on in the same session, named by the end of its id.
+    let end = &session[session.len() - 8..];
+    let more = scene
+        .rooftree(&["run", "-s", end, "-o", "json", "more"])
+        .json();
+    assert_eq!(more["session"], session, "{more}");
+    let board = scene.rooftree(&["board", "-o", "json"]).json();
+    let rows = board["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{board}");
+    assert!(
+        rows.iter()
+            .all(|row| row["state"] == "done" && row["unread"] == false)
+    );
+    let own = scene.desk.house.rooftree(&["board", "-o", "json"]).json();
+    assert_eq!(
+        own["rows"].as_array().unwrap().len(),
+        2,
+        "the same sessions"
+    );
+    assert!(
+        !scene.client.path().join("rooftree.db").exists(),
+        "nothing is kept here"
+    );
+}
+
+#[test]
+fn the_variable_names_the_server_too_and_commands_about_this_machine_stay_here() {
+    let scene = Scene::start(Desk::with_echo());
+    let with = |arguments: &[&str]| {
+        let mut command = scene.client.command(arguments);
+        command.env("ROOFTREE_SERVER", &scene.url);
+        ended(command.env("ROOFTREE_TOKEN", &scene.token))
+    };
+    assert_eq!(with(&["run", "hello"]).well(), "heard: hello\n");
+    assert_eq!(
+        with(&["config", "path"]).code,
+        scene.client.rooftree(&["config", "path"]).code
+    );
+    for refused in [&["sessions", "list"][..], &["usage"]] {
+        let done = with(refused);
+        assert_eq!(done.code, 2, "{done:?}");
+        assert!(done.err.contains("cannot be sent to a server"), "{done:?}");
+        assert!(done.err.contains("ROOFTREE_SERVER"), "{done:?}");
+    }
+    let limited = with(&["run", "--max-turns", "3", "hello"]);
+    assert!(
+        limited.code == 2 && limited.err.contains("--max-turns"),
+        "{limited:?}"
+    );
+}
+
+#[test]
+fn a_server_that_is_down_or_refuses_is_told_with_what_to_do() {
+    let mut scene = Scene::start(Desk::with_echo());
+    scene.token = format!("rt_{}", "0".repeat(64));
+    let wrong = scene.rooftree(&["run", "hello"]);
+    assert_eq!(wrong.code, 4, "{wrong:?}");
+    assert!(wrong.err.contains("rooftree token create"), "{wrong:?}");
+    let mut command = scene.client.command(&["--server", &scene.url, "board"]);
+    let none = ended(command.env_remove("ROOFTREE_TOKEN"));
+    assert!(
+        none.code == 4 && none.err.contains("ROOFTREE_TOKEN"),
+        "{none:?}"
+    );
+    terminate(&scene.server);
+    scene.server.wait().unwrap();
+    for arguments in [&["run", "hello"][..], &["board", "--once"]] {
+        let down = scene.rooftree(arguments);
+        assert_eq!(down.code, 5, "{down:?}");
+        assert!(
+            down.err
+                .contains(&format!("nothing answers at {}", scene.url)),
+            "{down:?}"
+        );
+        assert!(
+            down.err.contains("refused") && down.err.contains("rooftree serve"),
+            "{down:?}"
+        );
+    }
+}
+
+#[test]
+fn the_socket_of_this_machine_needs_no_token_and_works_in_this_directory() {
+    let desk = Desk::with_echo();
+    let (mut server, _) = start(&desk, "0");
+    let mut command = desk
+        .house
+        .command(&["--server", "unix:", "run", "-o", "json", "hello"]);
+    command
+        .env("XDG_RUNTIME_DIR", desk.path())
+        .current_dir(desk.path());
+    let done = ended(&mut command);
+    let json: Value = done.json();
+    let session = json["session"].as_str().unwrap();
+    let shown = desk
+        .house
+        .rooftree(&["sessions", "list", "-o", "json"])
+        .json();
+    assert_eq!(shown[0]["id"], session, "{shown}");
+    let cwd = std::fs::canonicalize(desk.path()).unwrap();
+    assert_eq!(shown[0]["cwd"], cwd.to_str().unwrap(), "{shown}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
