@@ -66,8 +66,8 @@ function openRow() {
 /** Presses a button of the card that has the focus, of the first card in the focused row, else of the first card. @param {string} button */
 function answer(button) {
   const place = focusedStop();
-  const card = place?.closest('.card') ?? place?.querySelector('.card:not(.settled)') ?? document.querySelector('.card:not(.settled)');
-  const found = /** @type {HTMLButtonElement | null | undefined} */ (card?.querySelector(button));
+  const near = place?.closest('.card') ?? place?.querySelector('.card:not(.settled)') ?? document;
+  const found = /** @type {HTMLButtonElement | null} */ (near.querySelector(`.card:not(.settled) ${button}`) ?? near.querySelector(button));
   if (!found || found.disabled) return false;
   found.click();
   return true;

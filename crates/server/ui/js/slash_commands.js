@@ -101,7 +101,7 @@ async function carryOut(name, words, view) {
     case 'compact': return compact(id, words);
     case 'sessions': return go('/sessions');
     case 'resume': return resume(words);
-    case 'rename': return header.act('rename', words);
+    case 'rename': return words ? header.change({name: words}) : header.act('rename');
     case 'switch': return words ? switchTo(id, first, message) : header.act('switch');
     case 'back': return words ? backWith(model.meta.get(id), words) : header.act('back');
     case 'tasks': return showTasks();

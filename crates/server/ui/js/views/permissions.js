@@ -66,7 +66,7 @@ class Permissions extends View {
   async loadPending() {
     try {
       const [{permissions}, {questions}] = await Promise.all([get('/permissions', {limit: 200}), get('/questions', {limit: 200})]);
-      const kinds = [...permissions.map((/** @type {any} */ one) => ({kind: 'permission', ...one})), ...questions.map((/** @type {any} */ one) => ({kind: 'question', ...one}))];
+      const kinds = [...permissions.map((/** @type {any} */ one) => ({card: 'permission', ...one})), ...questions.map((/** @type {any} */ one) => ({card: 'question', ...one}))];
       this.pending = kinds.sort((one, other) => one.asked_at.localeCompare(other.asked_at) || one.id.localeCompare(other.id));
       this.isLoaded = true;
       this.changed();
@@ -96,7 +96,7 @@ class Permissions extends View {
     setText(this.pendingCount, pending.length ? String(pending.length) : '');
     for (const text of this.cards.querySelectorAll('.empty')) text.remove();
     keyed(this.cards, pending.map((inquiry, at) => ({inquiry, at})), ({inquiry}) => inquiry.id, ({inquiry, at}) => {
-      const card = inquiryCard(inquiry.kind, inquiry, {number: `${at + 1} of ${pending.length}`});
+      const card = inquiryCard(inquiry.card, inquiry, {number: `${at + 1} of ${pending.length}`});
       card.querySelector('.card-head')?.after(h('a', {class: 'card-path', href: `/s/${inquiry.root}`}, sessionWords(inquiry.root)));
       return card;
     }, (card, {inquiry, at}) => {
