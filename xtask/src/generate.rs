@@ -27,6 +27,10 @@ pub fn all() -> Result<Vec<Generated>> {
             path: "docs/actions.md",
             text: rooftree_protocol::actions::as_markdown(),
         },
+        Generated {
+            path: "crates/server/ui/js/actions.js",
+            text: rooftree_protocol::actions::as_javascript(),
+        },
     ])
 }
 
@@ -135,6 +139,7 @@ mod tests {
             Planted::new(),
             Planted::new().with("docs/events.schema.json", "{}\n"),
             Planted::new().with("docs/actions.md", "old\n"),
+            Planted::new().with("crates/server/ui/js/actions.js", "old\n"),
             Planted::new().with(OPENAPI, "{}"),
         ] {
             assert!(

@@ -181,6 +181,7 @@ impl BenchRuntime {
             origin: Origin::User,
             key: None,
             delivery,
+            context: None,
         };
         match self.handle.send(&owner(), post).await? {
             CommandReply::Accepted { session, .. } => Ok(session),

@@ -152,6 +152,7 @@ impl RuntimePlan {
             },
             models: ModelOptions {
                 default: overrides.model,
+                set_later: models.set_later.clone(),
                 fallbacks: overrides.fallbacks,
                 catalog: models.catalog.clone(),
                 resolver: Arc::new(move |name| Ok(models.resolve(name)?.choice)),

@@ -1,6 +1,12 @@
 //! Model registry of the program: every provider, with aliases for models.
 
-use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::ErrorKind,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use rooftree_protocol::{ErrorCode, ModelChoice, Problem};
 use rooftree_providers::{
@@ -32,6 +38,8 @@ pub struct ConfiguredModels {
     pub connections: SharedHttpClient,
     /// Agents elsewhere, by their names behind the slash.
     pub external: BTreeMap<String, external_agent::ExternalAgentOptions>,
+    /// The default model that a person named after the start, if none was set before.
+    pub set_later: Arc<OnceLock<ModelChoice>>,
     aliases: BTreeMap<String, String>,
     cwd: PathBuf,
     /// Whether requests are recorded or replayed, so that they must be the same on another day.
@@ -104,6 +112,7 @@ impl ConfiguredModels {
             credentials,
             connections,
             external,
+            set_later: Arc::default(),
             aliases,
             cwd,
             is_taped: !matches!(tape, RecordingMode::Off),

@@ -84,6 +84,15 @@ impl DemoScenario {
         }
     }
 
+    /// Its model.
+    pub fn model(self) -> ModelChoice {
+        ModelChoice {
+            provider: PROVIDER.into(),
+            model: self.name().into(),
+            effort: None,
+        }
+    }
+
     fn script(self) -> &'static str {
         match self {
             Self::Tour => include_str!("../demo/tour.toml"),

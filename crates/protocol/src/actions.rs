@@ -1,5 +1,14 @@
-//! Table of user actions: the slash commands of a conversation, with aliases, arguments and help. Every surface and the
-//! documentation take names and words from here (`cargo xtask generate` writes `docs/actions.md`).
+//! Table of user actions: the slash commands of a conversation, with aliases, arguments and help, and the keyboard
+//! shortcuts of the page. Every surface and the documentation take names and words from here (`cargo xtask generate`
+//! writes `docs/actions.md` and the page's `actions.js`).
+
+mod generated_text;
+mod shortcuts;
+
+pub use self::{
+    generated_text::{as_javascript, as_markdown},
+    shortcuts::{SHORTCUTS, ShortcutInfo, ShortcutPlace},
+};
 
 /// Something a person can do in a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,33 +277,6 @@ pub fn action(name: &str) -> Option<&'static ActionInfo> {
             .chain(row.aliases)
             .any(|known| known.eq_ignore_ascii_case(name))
     })
-}
-
-/// The table as a page of the documentation.
-pub fn as_markdown() -> String {
-    let mut page = "# Slash commands of a conversation\n\n\
-        Generated from the table of actions in `crates/protocol/src/actions.rs` by `cargo xtask generate`. How a \
-        conversation works: [conversation.md](conversation.md).\n\n\
-        | command | also | what it does | needs a session |\n|---|---|---|---|\n"
-        .to_owned();
-    for row in ACTIONS {
-        let aliases: Vec<String> = row
-            .aliases
-            .iter()
-            .map(|alias| format!("`/{alias}`"))
-            .collect();
-        let needs = match row.target {
-            ActionTarget::Program => "",
-            ActionTarget::Session => "yes",
-        };
-        let typed = row.typed().replace('|', "\\|");
-        page += &format!(
-            "| `{typed}` | {} | {} | {needs} |\n",
-            aliases.join(", "),
-            row.help
-        );
-    }
-    page
 }
 
 #[cfg(test)]

@@ -94,6 +94,16 @@ pub const AGENT_FILE: &str = "/agents/{agent}/file";
 pub const AGENT_VALIDATE: &str = "/agents/validate";
 /// Models.
 pub const MODELS: &str = "/models";
+/// The default model: `PUT` sets it where none is set.
+pub const DEFAULT_MODEL: &str = "/models/default";
+/// Providers of models and search, and where the key of each comes from.
+pub const PROVIDERS: &str = "/providers";
+/// The stored key of a provider: `PUT` stores, `DELETE` removes it.
+pub const PROVIDER_KEY: &str = "/providers/{provider}/key";
+/// Model servers that answer on this machine.
+pub const LOCAL_SERVERS: &str = "/local-servers";
+/// `POST` begins a session with a scripted model.
+pub const DEMO: &str = "/demo";
 /// Tools.
 pub const TOOLS: &str = "/tools";
 /// Skills.

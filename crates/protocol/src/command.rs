@@ -31,6 +31,9 @@ pub enum Command {
         /// Into which lane, and whether it wakes anybody.
         #[serde(default)]
         delivery: Delivery,
+        /// A line about the sender's surroundings: one `<context …/>` element, kept verbatim.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context: Option<String>,
     },
     /// Put the text of a command file into a session's inbox. Its run may use only the tools that the file names.
     Prompt {

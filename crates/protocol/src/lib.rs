@@ -9,6 +9,7 @@ pub mod api_paths;
 pub mod call;
 pub mod command;
 pub mod confinement;
+pub mod context_line;
 pub mod definition;
 pub mod effect;
 pub mod error;

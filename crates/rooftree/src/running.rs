@@ -89,6 +89,7 @@ impl RunningRuntime {
             origin,
             key: None,
             delivery: Delivery::Queue,
+            context: None,
         })
         .await
     }

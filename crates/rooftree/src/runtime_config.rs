@@ -212,6 +212,7 @@ impl RuntimeConfig {
         Ok(ModelOptions {
             catalog: models.catalog.clone(),
             default,
+            set_later: Arc::default(),
             fallbacks: fallbacks.collect::<Result<_, _>>()?,
             resolver: Arc::new(move |name| resolver.resolve(name)),
         })

@@ -206,6 +206,7 @@ impl AgentSession {
             origin: Origin::User,
             key: None,
             delivery: Delivery::Steer,
+            context: None,
         };
         self.factory.runtime.handle().send(&owner(), post).await?;
         Ok(())

@@ -103,6 +103,7 @@ impl Handle {
                 origin,
                 key,
                 delivery,
+                context,
             } => {
                 let content = messages::PostContent {
                     parts,
@@ -110,6 +111,7 @@ impl Handle {
                     key,
                     delivery,
                     restriction: None,
+                    context,
                 };
                 self.post(who, to, content).await
             }

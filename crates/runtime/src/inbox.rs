@@ -20,6 +20,8 @@ pub(crate) struct OutgoingMessage {
     pub(crate) call: Option<Box<ToolCall>>,
     /// The only tools to be used in its run.
     pub(crate) restriction: Option<Box<SkillNote>>,
+    /// A line about the sender's surroundings, kept verbatim.
+    pub(crate) context: Option<String>,
     /// Who sends it.
     pub(crate) who: Option<Box<Principal>>,
 }
@@ -39,7 +41,7 @@ pub(crate) fn post(clock: &dyn Clock, outgoing: OutgoingMessage) -> InboxPost {
         origin: outgoing.origin,
         silent,
         outside: false,
-        context: None,
+        context: outgoing.context,
         mandate: None,
         call: outgoing.call,
         restriction: outgoing.restriction,

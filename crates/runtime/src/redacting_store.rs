@@ -241,8 +241,9 @@ impl InboxStore for RedactingStore {
 
     fn put_command(&self, session: &SessionId, mut row: CommandRow) -> Pending<()> {
         match &mut row.command {
-            Command::Post { parts, .. } => {
-                text_visitor::parts(parts, &|text| self.secrets.clean(text))
+            Command::Post { parts, context, .. } => {
+                text_visitor::parts(parts, &|text| self.secrets.clean(text));
+                text_visitor::optional(context, &|text| self.secrets.clean(text));
             }
             Command::Prompt { parts, .. } => {
                 text_visitor::parts(parts, &|text| self.secrets.clean(text))

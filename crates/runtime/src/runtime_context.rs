@@ -201,7 +201,7 @@ impl RuntimeContext {
             Some(choice) => Some(choice),
             None => own
                 .or_else(|| definition.model.clone())
-                .or_else(|| self.options.models.default.clone()),
+                .or_else(|| self.options.models.default_now()),
         };
         let choice = choice.ok_or_else(|| {
             Problem::new(

@@ -1,7 +1,11 @@
 //! Options of a runtime in named parts: models, tools, agents, rights, limits. Plain data: the caller has read all
 //! settings.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use rooftree_process::EnvironmentFilter;
 use rooftree_protocol::{ModelChoice, PermissionMode, Problem, SpawnThresholds};
@@ -36,6 +40,8 @@ pub struct ModelOptions {
     pub catalog: ModelCatalog,
     /// The model for agents and sessions that name none.
     pub default: Option<ModelChoice>,
+    /// The same if `default` is none, as soon as a person has named one while the runtime works.
+    pub set_later: Arc<OnceLock<ModelChoice>>,
     /// Models to turn to, for one turn, when the chosen one cannot be had.
     pub fallbacks: Vec<ModelChoice>,
     /// Which model a name means, as a call may write it: `fast`, `sonnet`, `provider/model`.
@@ -48,9 +54,16 @@ impl ModelOptions {
         Self {
             catalog,
             default: None,
+            set_later: Arc::default(),
             fallbacks: Vec::new(),
             resolver: Arc::new(|name| name.parse()),
         }
+    }
+
+    /// The model for agents and sessions that name none, as it is now.
+    pub(crate) fn default_now(&self) -> Option<ModelChoice> {
+        let set_later = || self.set_later.get().cloned();
+        self.default.clone().or_else(set_later)
     }
 }
 

@@ -14,6 +14,7 @@ mod board;
 mod catalog;
 mod commands;
 mod conversation;
+mod demo;
 mod events;
 mod extract;
 mod html_cache;
@@ -27,6 +28,7 @@ mod page;
 mod permissions;
 mod persons;
 mod problem;
+mod providers;
 mod questions;
 mod queue;
 pub(crate) mod route_table;
@@ -92,6 +94,8 @@ fn routes() -> Vec<ApiRoute> {
         rules::routes(),
         agents::routes(),
         catalog::routes(),
+        providers::routes(),
+        demo::routes(),
         commands::routes(),
         events::routes(),
         open_questions::routes(),

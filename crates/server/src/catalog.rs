@@ -1,16 +1,32 @@
-//! Catalog of what the program around the server has configured: models, tools, skills, MCP servers, hooks.
+//! Catalog of what the program around the server has configured: models, providers, tools, skills, MCP servers, hooks.
 
 use std::path::Path;
 
-use rooftree_protocol::{AgentDefinition, ErrorCode, Problem};
+use futures::future::BoxFuture;
+use rooftree_protocol::{AgentDefinition, ErrorCode, ModelChoice, Problem};
 use rooftree_stdx::atomic_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Lists what is configured, and writes agents' files. The server itself knows no settings.
+/// Lists what is configured, writes agents' files, and changes keys and the default model. The server itself knows no
+/// settings.
 pub trait ServerCatalog: Send + Sync {
     /// The models that can be used.
     fn models(&self) -> Vec<CatalogModel>;
+    /// The providers that take a key, and where each one's comes from.
+    fn providers(&self) -> Vec<CatalogProvider>;
+    /// The default model, if there is one.
+    fn default_model(&self) -> Option<String>;
+    /// Sets the default model where none is set. It counts at once.
+    fn set_default_model(&self, name: &str) -> Result<(), Problem>;
+    /// Stores a key; if no default model is set, the provider's usual one is.
+    fn store_key(&self, provider: &str, key: &str) -> Result<(), Problem>;
+    /// Removes a stored key; says whether there was one.
+    fn remove_key(&self, provider: &str) -> Result<bool, Problem>;
+    /// The model servers that answer on this machine.
+    fn local_servers(&self) -> BoxFuture<'_, Vec<CatalogLocalServer>>;
+    /// What a demo is made of, if there is one.
+    fn demo(&self) -> Option<CatalogDemo>;
     /// The tools there are, before any agent's scope.
     fn tools(&self) -> Vec<CatalogTool>;
     /// The skills of the user and the project.
@@ -46,6 +62,58 @@ pub struct CatalogModel {
     pub window: Option<u64>,
     /// Whether agents use it that name no other.
     pub is_default: bool,
+}
+
+/// A provider that takes a key. The key itself is never told.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogProvider {
+    /// Its name.
+    pub name: String,
+    /// What people call it.
+    pub title: String,
+    /// Where its key comes from; absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<CatalogKeySource>,
+    /// The variables a key may be in.
+    pub variables: Vec<String>,
+    /// Where to get a key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<String>,
+}
+
+/// Where a key comes from.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum CatalogKeySource {
+    /// A variable of the server's environment, which wins over a stored key.
+    Environment {
+        /// Its name.
+        variable: String,
+    },
+    /// The file of stored keys.
+    File,
+}
+
+/// A model server on this machine.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogLocalServer {
+    /// What it is: `ollama`, `llamacpp` …
+    pub provider: String,
+    /// Where it listens.
+    pub base_url: String,
+    /// Its models, as sessions name them.
+    pub models: Vec<String>,
+}
+
+/// What a demo is made of.
+#[derive(Clone, Debug)]
+pub struct CatalogDemo {
+    /// The agent that is asked.
+    pub agent: String,
+    /// The scripted model.
+    pub model: ModelChoice,
+    /// What the agent is asked.
+    pub message: String,
 }
 
 /// A tool.
@@ -128,6 +196,34 @@ impl ServerCatalog for EmptyCatalog {
         Vec::new()
     }
 
+    fn providers(&self) -> Vec<CatalogProvider> {
+        Vec::new()
+    }
+
+    fn default_model(&self) -> Option<String> {
+        None
+    }
+
+    fn set_default_model(&self, _: &str) -> Result<(), Problem> {
+        Err(nothing_to_change())
+    }
+
+    fn store_key(&self, _: &str, _: &str) -> Result<(), Problem> {
+        Err(nothing_to_change())
+    }
+
+    fn remove_key(&self, _: &str) -> Result<bool, Problem> {
+        Err(nothing_to_change())
+    }
+
+    fn local_servers(&self) -> BoxFuture<'_, Vec<CatalogLocalServer>> {
+        Box::pin(async { Vec::new() })
+    }
+
+    fn demo(&self) -> Option<CatalogDemo> {
+        None
+    }
+
     fn tools(&self) -> Vec<CatalogTool> {
         Vec::new()
     }
@@ -147,4 +243,11 @@ impl ServerCatalog for EmptyCatalog {
     fn effective(&self, _: &AgentDefinition) -> EffectiveAgentReport {
         EffectiveAgentReport::default()
     }
+}
+
+fn nothing_to_change() -> Problem {
+    Problem::new(
+        ErrorCode::InvalidArguments,
+        "this server has no settings that could be changed",
+    )
 }

@@ -27,8 +27,9 @@ pub use access::{AccessOptions, AddressRange, TrustedProxies};
 pub use agents::ExposedAgents;
 pub use api::{ApiOptions, ListedRoute, listed_routes, openapi};
 pub use catalog::{
-    CatalogHook, CatalogMcpServer, CatalogModel, CatalogSkill, CatalogTool, EffectiveAgentReport,
-    EmptyCatalog, ServerCatalog, SourcedSetting, ToolReason,
+    CatalogDemo, CatalogHook, CatalogKeySource, CatalogLocalServer, CatalogMcpServer, CatalogModel,
+    CatalogProvider, CatalogSkill, CatalogTool, EffectiveAgentReport, EmptyCatalog, ServerCatalog,
+    SourcedSetting, ToolReason,
 };
 pub use connections::ConnectionLimits;
 pub use error::Error;

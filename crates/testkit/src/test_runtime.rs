@@ -290,6 +290,7 @@ impl TestRuntime {
             origin: Origin::User,
             key: None,
             delivery,
+            context: None,
         };
         match self
             .handle

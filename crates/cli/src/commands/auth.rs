@@ -2,7 +2,7 @@
 //! end up in histories.
 
 mod hidden_input;
-mod key_account;
+pub mod key_account;
 mod list;
 
 use std::io::{self, IsTerminal, Read};
@@ -175,17 +175,7 @@ fn keep(
     key: ApiKey,
     environment: &Environment,
 ) -> Result<(), Problem> {
-    if key
-        .reveal()
-        .chars()
-        .any(|letter| letter.is_whitespace() || letter.is_control())
-    {
-        return Err(Problem::new(
-            ErrorCode::InvalidArguments,
-            "this is not a key; nothing was stored",
-        )
-        .cause("there are blanks or line ends in it"));
-    }
+    key_account::check(&key)?;
     let ending = key.ending();
     models.credentials.store(&account.stored_as, key)?;
     let file = place(models.credentials.path());

@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Args;
-use rooftree_protocol::{ModelChoice, Problem, RunId, SessionId, command::NewSession};
+use rooftree_protocol::{Problem, RunId, SessionId, command::NewSession};
 use rooftree_runtime::ApprovalSource;
 use rooftree_tools::SemanticSearchTool;
 
@@ -21,7 +21,7 @@ use crate::{
     assemble::{CliOverrides, RuntimePlan},
     configured_models::ConfiguredModels,
     control,
-    demo_models::{DemoExtent, DemoScenario, PROVIDER},
+    demo_models::{DemoExtent, DemoScenario},
     environment::Environment,
     exit::Exit,
     project_agents::ProjectAgents,
@@ -50,16 +50,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let mut view = select_view::view(environment, select_view::detail(environment));
     let message = scenario.message(extent(&environment.cwd));
     view.conclude(&before(environment, message));
-    let model = ModelChoice {
-        provider: PROVIDER.into(),
-        model: scenario.name().into(),
-        effort: None,
-    };
     let new = NewSession {
         agent: "lead".into(),
         cwd: environment.cwd.clone(),
         name: None,
-        model: Some(model),
+        model: Some(scenario.model()),
     };
     let runtime = RuntimePlan {
         store: environment.store()?,
@@ -180,7 +175,7 @@ fn is_made(directory: &Path) -> bool {
 }
 
 /// Estimates whether a directory is small enough to scan quickly: counts entries until the limit or the timeout. Unreadable ones do not count: no tool will read them either.
-fn extent(directory: &Path) -> DemoExtent {
+pub fn extent(directory: &Path) -> DemoExtent {
     let since = Instant::now();
     let mut count = 0;
     let mut rest = VecDeque::from([directory.to_owned()]);

@@ -3,6 +3,7 @@
 
 mod api_catalog;
 pub mod exposure;
+mod key_settings;
 mod open_page;
 mod resume;
 
@@ -192,6 +193,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         gathered.confided(&project.definitions),
     ));
     let definitions = project.definitions.clone();
+    let served_models = models.clone();
     let plan = RuntimePlan {
         secrets,
         store,
@@ -217,7 +219,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         definitions: definitions.clone(),
         clock: Arc::new(SystemClock),
         cwd: environment.cwd.clone(),
-        catalog: Arc::new(ConfiguredCatalog::look(environment)?),
+        catalog: Arc::new(ConfiguredCatalog::look(environment, served_models)?),
     });
     let server = server.with_agents(ExposedAgents {
         handle,

@@ -2,6 +2,7 @@
 
 mod agent;
 mod asked;
+mod first_run;
 mod library;
 mod proxied;
 mod remote;

@@ -26,6 +26,7 @@ pub fn post(served: &Served, text: &str) -> Command {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     }
 }
 
@@ -209,6 +210,7 @@ async fn a_session_that_is_removed_and_added_again_is_sent_once_with_a_new_snaps
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     };
     client.send(more).await.unwrap();
     let mut numbers = Vec::new();

@@ -3,6 +3,7 @@
 use rooftree_protocol::{
     EventBody, Limits, Origin, Part, Principal, SessionId, SkillNote, ToolCall,
     command::{Address, CommandReply, Delivery},
+    context_line::check_context,
 };
 use rooftree_store::{KeyReuse, PostReceipt};
 
@@ -23,6 +24,7 @@ pub(super) struct PostContent {
     pub(super) key: Option<String>,
     pub(super) delivery: Delivery,
     pub(super) restriction: Option<SkillNote>,
+    pub(super) context: Option<String>,
 }
 
 impl Handle {
@@ -32,6 +34,9 @@ impl Handle {
         to: Address,
         content: PostContent,
     ) -> Result<CommandReply, Error> {
+        if let Some(context) = &content.context {
+            check_context(context)?;
+        }
         let resolved = self.resolve(who, to, content.delivery).await?;
         let capacity = self.capacity(&resolved)?;
         let message = OutgoingMessage {
@@ -43,6 +48,7 @@ impl Handle {
             capacity,
             call: None,
             restriction: content.restriction.map(Box::new),
+            context: content.context,
             who: Some(Box::new(who.clone())),
         };
         self.accept(who, resolved, message).await
@@ -70,6 +76,7 @@ impl Handle {
                 allow: restriction.allow.map(|rules| resolved_rules(&rules, tools)),
                 deny: resolved_rules(&restriction.deny, tools),
             }),
+            context: None,
         };
         self.post(who, to, content).await
     }
@@ -98,6 +105,7 @@ impl Handle {
             capacity,
             call: Some(Box::new(call)),
             restriction: None,
+            context: None,
             who: Some(Box::new(who.clone())),
         };
         self.accept(who, resolved, message).await

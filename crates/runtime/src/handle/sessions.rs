@@ -228,6 +228,7 @@ impl Handle {
                 key: Some(format!("first:{}", forked.id)),
                 delivery: Delivery::Queue,
                 restriction: None,
+                context: None,
             };
             let to = Address::Id {
                 id: forked.id.clone(),
@@ -269,6 +270,7 @@ impl Handle {
                     key,
                     delivery: Delivery::Silent,
                     restriction: None,
+                    context: None,
                 };
                 (over.from.session, content)
             }
@@ -279,6 +281,7 @@ impl Handle {
                     key,
                     delivery: Delivery::Queue,
                     restriction: None,
+                    context: None,
                 };
                 (id.clone(), content)
             }

@@ -321,6 +321,7 @@ async fn what_a_command_leads_to_in_the_journal_names_its_sender() {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     };
     let CommandReply::Accepted { session, .. } = runtime.handle.send(&alice(), post).await.unwrap()
     else {
@@ -440,6 +441,7 @@ async fn another_tenant_finds_nothing_and_changes_nothing() {
             origin: Origin::User,
             key: None,
             delivery: Delivery::Queue,
+            context: None,
         },
         Command::Rename {
             session: id(),
@@ -672,6 +674,7 @@ async fn a_run_that_is_cancelled_before_it_begins_names_who_cancelled_it() {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     };
     let CommandReply::Accepted { message, .. } = runtime.command(post).await else {
         panic!("the message is queued");
@@ -768,6 +771,7 @@ async fn no_secret_gets_into_the_name_of_a_sender() {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Silent,
+        context: None,
     };
     for command in [rename, rule, post, clear] {
         send(command).await.unwrap();

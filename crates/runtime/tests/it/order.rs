@@ -100,6 +100,7 @@ async fn the_same_key_is_one_message() {
         origin: Origin::User,
         key: Some("bill-7".into()),
         delivery: Delivery::Queue,
+        context: None,
     };
     let first = runtime.command(post()).await;
     let second = runtime.command(post()).await;

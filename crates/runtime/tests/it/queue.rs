@@ -47,6 +47,7 @@ async fn posted(
             origin: Origin::User,
             key: None,
             delivery,
+            context: None,
         })
         .await;
     match reply {
@@ -256,6 +257,7 @@ async fn only_messages_of_people_can_be_changed() {
             },
             key: None,
             delivery: Delivery::Queue,
+            context: None,
         })
         .await;
     let CommandReply::Accepted { message, .. } = reply else {

@@ -17,6 +17,7 @@ async fn post(runtime: &TestRuntime, to: Address) -> SessionId {
             origin: Origin::User,
             key: None,
             delivery: Delivery::Queue,
+            context: None,
         })
         .await
     {
@@ -97,6 +98,7 @@ async fn an_unknown_or_deleted_session_and_an_unknown_agent_are_refused_in_words
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     };
     let deleted = runtime
         .handle
@@ -150,6 +152,7 @@ async fn a_silent_message_to_a_session_that_was_deleted_since_the_last_one_is_re
         origin,
         key: None,
         delivery,
+        context: None,
     };
     for _ in 0..2 {
         runtime
@@ -329,6 +332,7 @@ async fn two_sessions_in_one_process_share_no_directory_and_no_todos() {
             origin: Origin::User,
             key: None,
             delivery: Delivery::Queue,
+            context: None,
         };
         let CommandReply::Accepted { session, .. } = runtime.command(post).await else {
             panic!()

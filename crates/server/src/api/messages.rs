@@ -13,6 +13,7 @@ use rooftree_protocol::{
     SessionId, Usage,
     api_paths::SESSION_MESSAGES,
     command::{Address, CommandReply, Delivery},
+    context_line::check_context,
     event::RunEnd,
     media_type,
 };
@@ -91,6 +92,9 @@ struct NewMessage {
     /// Its turn: `queue` waits, `steer` enters the running conversation, `silent` is read at the next run.
     #[serde(default)]
     delivery: Delivery,
+    /// What the sender has in front of him: one `<context …/>` element on one line, kept and shown to the model verbatim.
+    #[serde(default)]
+    context: Option<String>,
 }
 
 /// Bytes that were uploaded before.
@@ -184,6 +188,10 @@ async fn send(
     JsonBody(new): JsonBody<NewMessage>,
 ) -> Result<Response, ApiProblem> {
     let session = find_live(&state, &who, &id).await?;
+    if let Some(context) = &new.context {
+        check_context(context)
+            .map_err(|problem| ApiProblem::new(StatusCode::BAD_REQUEST, problem).at("/context"))?;
+    }
     let key = idempotency_key(&who, &headers)?;
     let wait = preferred_wait(&headers).filter(|_| new.delivery == Delivery::Queue);
     let (handle, has_key) = (&state.options.handle, key.is_some());
@@ -195,6 +203,7 @@ async fn send(
         origin: Origin::User,
         key,
         delivery: new.delivery,
+        context: new.context,
     };
     let sent = handle.send(&who, command).await;
     let reply = sent.map_err(|error| {

@@ -21,6 +21,8 @@ pub(super) struct SessionListQuery {
     pub(super) parent: Option<String>,
     /// Only those in this state.
     pub(super) state: Option<SessionWorkState>,
+    /// Only pinned ones, or only others.
+    pub(super) pinned: Option<bool>,
     /// Deleted ones instead of live ones.
     pub(super) deleted: bool,
     /// Where the page begins: `next` of the page before.

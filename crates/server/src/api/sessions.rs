@@ -91,7 +91,10 @@ async fn list(
         for session in read.rows {
             scanned += 1;
             let place = SessionListCursor::from(&session);
-            if who.may_see(&session) && contains(&session, query.q.as_deref()) {
+            let is_pinned = session.pinned_at.is_some();
+            let is_meant = query.pinned.is_none_or(|wanted| wanted == is_pinned)
+                && contains(&session, query.q.as_deref());
+            if is_meant && who.may_see(&session) {
                 let work = work_state(&queries, &session, &unfinished).await?;
                 if query.state.is_none_or(|wanted| wanted == work) {
                     if sessions.len() == limit {

@@ -266,6 +266,7 @@ async fn send(
         origin: Origin::User,
         key: None,
         delivery: Delivery::Steer,
+        context: None,
     };
     let reply = state.options.handle.send(&who, command).await?;
     let accepted = AcceptedPost::of(reply);

@@ -76,6 +76,7 @@ impl AgentRequest {
             origin,
             key,
             delivery: Delivery::Queue,
+            context: None,
         };
         match agents.handle.send(&who, post).await {
             Ok(CommandReply::Accepted {

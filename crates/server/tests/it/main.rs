@@ -10,6 +10,7 @@
 mod access;
 mod agent_server;
 mod answers;
+mod api_context;
 mod api_document;
 mod api_idempotency;
 mod api_permissions;

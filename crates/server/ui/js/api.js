@@ -7,7 +7,8 @@ const PREFIX = '/api/v1';
 export class ApiError extends Error {
   /** @param {number} status @param {any} problem */
   constructor(status, problem) {
-    super(problem?.detail || problem?.title || `the server answered ${status}`);
+    // The title says what is wrong, the detail why.
+    super([problem?.title, problem?.detail].filter(Boolean).join(': ') || `the server answered ${status}`);
     this.status = status;
     this.code = problem?.code ?? '';
     this.hint = problem?.hint ?? '';

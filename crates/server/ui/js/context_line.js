@@ -7,13 +7,20 @@ const ATTRIBUTES = [
   ['viewName', 'view-name'], ['viewQuery', 'view-query'], ['selection', 'selection'], ['mode', 'mode'],
 ];
 
-/** @param {Record<string, string | string[] | undefined>} panel @returns {string} */
+/** What describes an item, and is left out for a view. */
+const OF_ITEM = ['type', 'id', 'name'];
+
+/**
+ * The line for what is in front of the person. While a view is shown, its item is not told.
+ * @param {Record<string, string | string[] | undefined>} panel @returns {string}
+ */
 export function contextLine(panel) {
-  const written = ATTRIBUTES.filter(([key]) => panel[key]?.length).map(([key, name]) => `${name}="${escape([panel[key]].flat().join(','))}"`);
-  return `<context ${written.join(' ')}/>`;
+  const isView = Boolean(panel.viewName?.length);
+  const written = ATTRIBUTES.filter(([key]) => panel[key]?.length && !(isView && OF_ITEM.includes(key))).map(([key, name]) => `${name}="${escape([panel[key]].flat().join(','))}"`);
+  return `<context ${written.map(one => `${one} `).join('')}/>`;
 }
 
 /** @param {string} text */
 function escape(text) {
-  return text.replace(/[&<>"\n\r\t]/g, letter => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;', '\r': '&#13;', '\t': '&#9;'}[letter] ?? letter));
+  return text.replace(/[&<>"\p{Cc}]/gu, letter => ({'&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;'}[letter] ?? `&#${letter.codePointAt(0)};`));
 }

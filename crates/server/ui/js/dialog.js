@@ -12,6 +12,7 @@ import {h} from './dom.js';
  */
 export function dialog(title, content, {submit = 'OK', danger = false, read = () => true, wide = false} = {}) {
   return new Promise(resolve => {
+    /** @type {any} */
     let result = null;
     const form = h('form', {method: 'dialog', onsubmit: (/** @type {Event} */ event) => {
       event.preventDefault();
@@ -57,4 +58,15 @@ export function choose(title, choices) {
     document.body.append(box);
     box.showModal();
   });
+}
+
+/** Shows something to read. @param {string} title @param {...any} content */
+export function note(title, ...content) {
+  const box = h('dialog', {class: 'note', 'aria-labelledby': 'note-title', onclose: () => box.remove()},
+    h('h2', {id: 'note-title'}, title), h('div', {class: 'note-body'}, content),
+    h('div', {class: 'buttons'}, h('button', {type: 'button', class: 'primary', autofocus: true, onclick: () => box.close()}, 'Close')));
+  // A link leads to another screen, which the dialog must not cover.
+  box.addEventListener('click', (/** @type {Event} */ event) => { if (/** @type {Element} */ (event.target).closest('a')) box.close(); });
+  document.body.append(box);
+  box.showModal();
 }

@@ -137,8 +137,8 @@ export class SessionModel extends EventTarget {
   }
 
   async loadQueue() {
-    const {messages = []} = await get(pathOf`/sessions/${this.root}/queue`).catch(() => ({}));
-    this.queue = messages;
+    const {queued = [], steering = []} = await get(pathOf`/sessions/${this.root}/queue`).catch(() => ({}));
+    this.queue = [...steering, ...queued].filter(message => !message.withdrawn);
     this.dispatchEvent(new Event('change'));
   }
 

@@ -6,17 +6,8 @@ import {fill, h, setText} from './dom.js';
 import {match} from './router.js';
 import {View} from './view.js';
 import {openPalette, takeKey} from './palette.js';
+import {SCREENS} from './screens.js';
 import {watchNotifications} from './notifications.js';
-
-/** Name of the screen, path, label, glyph. */
-export const SCREENS = [
-  ['board', '/', 'Board', '▦'],
-  ['sessions', '/sessions', 'Sessions', '☰'],
-  ['agents', '/agents', 'Agents', '◆'],
-  ['permissions', '/permissions', 'Permissions', '✓'],
-  ['usage', '/usage', 'Usage', '∿'],
-  ['settings', '/settings', 'Settings', '⚙'],
-];
 
 class Shell extends View {
   open() {

@@ -20,8 +20,9 @@ export function toast(text, {action, act, kind = 'info', ms = 6000} = {}) {
 /** Tells a failed request: what went wrong and what to do. @param {any} error */
 export function tellError(error) {
   if (error?.name === 'AbortError') return;
-  const hint = error?.hint ? ` ${error.hint}` : '';
-  toast(`${error?.message ?? error}${hint}`, {kind: 'error', ms: 12_000});
+  const words = String(error?.message ?? error);
+  const hint = error?.hint ? `${/[.!?]$/.test(words) ? '' : '.'} ${error.hint}` : '';
+  toast(`${words}${hint}`, {kind: 'error', ms: 12_000});
 }
 
 /** Runs an action and tells if it failed; returns whether it succeeded. @param {() => Promise<any>} action */

@@ -503,6 +503,25 @@ export type CatalogHookList = {
   "hooks": CatalogHook[];
 };
 
+/** Where a key comes from. */
+export type CatalogKeySource = {
+  "from": "environment";
+  /** Its name. */
+  "variable": string;
+} | {
+  "from": "file";
+};
+
+/** A model server on this machine. */
+export type CatalogLocalServer = {
+  /** What it is: `ollama`, `llamacpp` … */
+  "provider": string;
+  /** Where it listens. */
+  "base_url": string;
+  /** Its models, as sessions name them. */
+  "models": string[];
+};
+
 /** An MCP server. */
 export type CatalogMcpServer = {
   /** Its name. */
@@ -529,6 +548,20 @@ export type CatalogModel = {
 export type CatalogModelList = {
   /** The models. */
   "models": CatalogModel[];
+};
+
+/** A provider that takes a key. The key itself is never told. */
+export type CatalogProvider = {
+  /** Its name. */
+  "name": string;
+  /** What people call it. */
+  "title": string;
+  /** Where its key comes from; absent if it has none. */
+  "key"?: CatalogKeySource | null;
+  /** The variables a key may be in. */
+  "variables": string[];
+  /** Where to get a key. */
+  "page"?: string | null;
 };
 
 /** A skill. */
@@ -595,6 +628,8 @@ export type Command = {
   "key"?: string | null;
   /** Into which lane, and whether it wakes anybody. */
   "delivery"?: Delivery;
+  /** A line about the sender's surroundings: one `<context …/>` element, kept verbatim. */
+  "context"?: string | null;
 } | {
   "command": "prompt";
   /** Whose inbox. */
@@ -1825,6 +1860,12 @@ export type ListedToken = {
   "used_at"?: Timestamp | null;
 };
 
+/** Model servers on this machine. */
+export type LocalServerList = {
+  /** The servers. */
+  "servers": CatalogLocalServer[];
+};
+
 /** A browser that is logged in. */
 export type LoginAnswer = {
   /** The person. */
@@ -2015,6 +2056,18 @@ export type NewAgent = {
   "text": string;
 };
 
+/** A default model to be set. */
+export type NewDefaultModel = {
+  /** Its name: `provider/model`. */
+  "model": string;
+};
+
+/** A key to be stored. */
+export type NewKey = {
+  /** The key. */
+  "key": string;
+};
+
 /** A message to send. */
 export type NewMessage = {
   /** What it says. */
@@ -2023,6 +2076,8 @@ export type NewMessage = {
   "attachments"?: AttachedBlob[];
   /** Its turn: `queue` waits, `steer` enters the running conversation, `silent` is read at the next run. */
   "delivery"?: Delivery;
+  /** What the sender has in front of him: one `<context …/>` element on one line, kept and shown to the model verbatim. */
+  "context"?: string | null;
 };
 
 /** A rule to be saved. */
@@ -2641,6 +2696,14 @@ export type Problem = {
 };
 
 export type ProcessId = string;
+
+/** Providers, and the default model. */
+export type ProviderList = {
+  /** The providers. */
+  "providers": CatalogProvider[];
+  /** The model of agents that name none; absent if there is none. */
+  "default_model"?: string | null;
+};
 
 /** One thing an agent wants to know from a person. */
 export type Question = {

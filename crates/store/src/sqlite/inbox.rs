@@ -108,7 +108,9 @@ fn repeated(
     };
     let first: Message =
         serde_json::from_str(row.get_ref("message")?.as_str().unwrap_or_default())?;
-    let is_same = (&first.parts, &first.call) == (&post.message.parts, &post.message.call);
+    let given = &post.message;
+    let is_same =
+        (&first.parts, &first.call, &first.context) == (&given.parts, &given.call, &given.context);
     Ok(Some(PostReceipt {
         position: column::count(row, "position")?,
         message: column::needed(row, "message_id", MessageId::parse)?,

@@ -5,7 +5,7 @@ use rooftree_tools::SearchBackend;
 
 use crate::{
     configured_models::ConfiguredModels,
-    credentials::{Credentials, FoundKey},
+    credentials::{ApiKey, Credentials, FoundKey},
     providers::{KeyNeed, ProviderProfile, key_page},
     server_connection, web,
 };
@@ -29,6 +29,17 @@ impl KeyAccount {
     pub fn key(&self, credentials: &Credentials) -> Result<Option<FoundKey>, Problem> {
         credentials.find(&self.stored_as, &self.variables)
     }
+}
+
+/// Refuses what cannot be a key.
+pub fn check(key: &ApiKey) -> Result<(), Problem> {
+    let is_other = |letter: char| letter.is_whitespace() || letter.is_control();
+    if !key.reveal().contains(is_other) {
+        return Ok(());
+    }
+    let message = "this is not a key; nothing was stored";
+    Err(Problem::new(ErrorCode::InvalidArguments, message)
+        .cause("there are blanks or line ends in it"))
 }
 
 /// All of them.

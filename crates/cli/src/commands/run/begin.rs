@@ -208,6 +208,7 @@ pub async fn post(
         origin: Origin::User,
         key,
         delivery,
+        context: None,
     };
     accepted(client.send(command).await?)
 }

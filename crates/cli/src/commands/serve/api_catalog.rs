@@ -1,34 +1,42 @@
-//! Catalog for the HTTP API, from settings and project: models, tools, skills, MCP servers, hooks, effective agents.
+//! Catalog for the HTTP API, from settings and project: models, providers, tools, skills, MCP servers, hooks, effective
+//! agents.
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
+use futures::future::BoxFuture;
 use rooftree_protocol::{AgentDefinition, Problem};
 use rooftree_runtime::assembly::known_tools;
 use rooftree_server::{
-    CatalogHook, CatalogMcpServer, CatalogModel, CatalogSkill, CatalogTool, EffectiveAgentReport,
-    EmptyCatalog, ServerCatalog,
+    CatalogDemo, CatalogHook, CatalogLocalServer, CatalogMcpServer, CatalogModel, CatalogProvider,
+    CatalogSkill, CatalogTool, EffectiveAgentReport, EmptyCatalog, ServerCatalog,
 };
 
+use super::key_settings::KeySettings;
 use crate::{
-    commands::agents::{AgentsContext, effective},
-    configured_models,
+    commands::{
+        agents::{AgentsContext, effective},
+        demo,
+    },
+    configured_models::ConfiguredModels,
+    demo_models::DemoScenario,
     environment::Environment,
-    mcp_servers, project_agents,
+    local_models, mcp_servers, project_agents,
     providers::KeyNeed,
     trust,
 };
 
-/// The catalog as it was when the server started; skills are read again when they change.
+/// The catalog as it was when the server started; keys and skills are read again when they are asked for.
 pub struct ConfiguredCatalog {
     environment: Environment,
     here: AgentsContext,
-    models: Vec<CatalogModel>,
+    /// Those of the running server, whose default model can be set later.
+    served: Arc<ConfiguredModels>,
     servers: Vec<CatalogMcpServer>,
 }
 
 impl ConfiguredCatalog {
     /// Reads settings and project.
-    pub fn look(environment: &Environment) -> Result<Self, Problem> {
+    pub fn look(environment: &Environment, served: Arc<ConfiguredModels>) -> Result<Self, Problem> {
         let here = AgentsContext::look(environment)?;
         let places = project_agents::places(environment);
         let gathered = mcp_servers::gather(environment, &places, &here.settings, &[])?;
@@ -45,16 +53,24 @@ impl ConfiguredCatalog {
             }
         });
         Ok(Self {
-            environment: environment.clone(),
             servers: servers.collect(),
-            models: models(&here),
+            environment: environment.clone(),
+            served,
             here,
         })
+    }
+
+    fn keys(&self) -> KeySettings<'_> {
+        KeySettings {
+            environment: &self.environment,
+            settings: &self.here.settings,
+            models: &self.served,
+        }
     }
 }
 
 /// The known models of providers that can be asked.
-fn models(here: &AgentsContext) -> Vec<CatalogModel> {
+fn models(here: &AgentsContext, default: Option<&str>) -> Vec<CatalogModel> {
     let mut usable: Vec<&str> = here
         .models
         .usable()
@@ -64,9 +80,6 @@ fn models(here: &AgentsContext) -> Vec<CatalogModel> {
     let keyless = here.models.profiles.iter();
     let keyless = keyless.filter(|profile| profile.need != KeyNeed::Key);
     usable.extend(keyless.map(|profile| profile.name.as_str()));
-    let default = configured_models::default_name(&here.settings);
-    let default = default.and_then(|name| here.models.resolve(&name).ok());
-    let default = default.map(|found| found.choice.to_string());
     let known = here.models.catalog.known().iter();
     let known = known.filter(|facts| usable.contains(&facts.provider()));
     known
@@ -74,14 +87,61 @@ fn models(here: &AgentsContext) -> Vec<CatalogModel> {
             name: facts.id.clone(),
             provider: facts.provider().to_owned(),
             window: facts.window,
-            is_default: default.as_ref() == Some(&facts.id),
+            is_default: default == Some(facts.id.as_str()),
         })
         .collect()
 }
 
 impl ServerCatalog for ConfiguredCatalog {
     fn models(&self) -> Vec<CatalogModel> {
-        self.models.clone()
+        models(&self.here, self.keys().default_model().as_deref())
+    }
+
+    fn providers(&self) -> Vec<CatalogProvider> {
+        self.keys().providers()
+    }
+
+    fn default_model(&self) -> Option<String> {
+        self.keys().default_model()
+    }
+
+    fn set_default_model(&self, name: &str) -> Result<(), Problem> {
+        self.keys().set_default_model(name)
+    }
+
+    fn store_key(&self, provider: &str, key: &str) -> Result<(), Problem> {
+        self.keys().store(provider, key)
+    }
+
+    fn remove_key(&self, provider: &str) -> Result<bool, Problem> {
+        self.keys().remove(provider)
+    }
+
+    fn local_servers(&self) -> BoxFuture<'_, Vec<CatalogLocalServer>> {
+        Box::pin(async {
+            let found = local_models::described_servers(&self.served)
+                .await
+                .into_iter();
+            let servers = found.map(|server| CatalogLocalServer {
+                models: server
+                    .models
+                    .iter()
+                    .map(|model| format!("{}/{}", server.vendor, model.name))
+                    .collect(),
+                provider: server.vendor,
+                base_url: server.base_url,
+            });
+            servers.collect()
+        })
+    }
+
+    fn demo(&self) -> Option<CatalogDemo> {
+        let scenario = DemoScenario::default();
+        Some(CatalogDemo {
+            agent: "lead".into(),
+            model: scenario.model(),
+            message: scenario.message(demo::extent(&self.environment.cwd)).into(),
+        })
     }
 
     fn tools(&self) -> Vec<CatalogTool> {

@@ -52,6 +52,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         origin: Origin::User,
         key: None,
         delivery: Delivery::Steer,
+        context: None,
     };
     let CommandReply::Accepted { message: id, .. } = send(&handle, command).await? else {
         return Ok(Exit::DONE);

@@ -46,6 +46,7 @@ async fn post(client: &dyn RuntimeClient, cwd: &Path, text: &str) -> SessionId {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     };
     match client.send(post).await.unwrap() {
         CommandReply::Accepted { session, .. } => session,

@@ -118,6 +118,7 @@ fn post() -> RuntimeCommand {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     }
 }
 

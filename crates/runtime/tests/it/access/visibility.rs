@@ -46,6 +46,7 @@ async fn scene(who: &Principal) -> Scene {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     };
     let sent = runtime.handle.send(who, post).await.unwrap();
     let CommandReply::Accepted { session: root, .. } = sent else {
@@ -260,6 +261,7 @@ fn commands(scene: &Scene) -> Vec<Command> {
             origin: Origin::User,
             key: None,
             delivery: Delivery::Silent,
+            context: None,
         };
         commands.extend([
             post(Address::Id { id: id() }),
@@ -505,6 +507,7 @@ async fn b18_agents_of_one_person_reach_no_session_of_another() {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     };
     let sent = runtime.handle.send(&person("ann"), post).await.unwrap();
     let CommandReply::Accepted { session, .. } = sent else {

@@ -67,6 +67,7 @@ async fn ask(runtime: &TestRuntime) -> String {
         origin: rooftree_protocol::Origin::User,
         key: None,
         delivery: rooftree_protocol::Delivery::Queue,
+        context: None,
     };
     let rooftree_protocol::command::CommandReply::Accepted { session, .. } =
         runtime.command(post).await

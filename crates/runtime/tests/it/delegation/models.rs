@@ -34,6 +34,7 @@ async fn post_with_model(runtime: &TestRuntime, model: &str) -> SessionId {
         origin: Origin::User,
         key: None,
         delivery: Delivery::Queue,
+        context: None,
     };
     match runtime.command(post).await {
         CommandReply::Accepted { session, .. } => session,

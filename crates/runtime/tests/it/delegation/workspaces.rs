@@ -68,6 +68,7 @@ async fn post(runtime: &TestRuntime, text: &str) -> rooftree_protocol::SessionId
         origin: rooftree_protocol::Origin::User,
         key: None,
         delivery: rooftree_protocol::Delivery::Queue,
+        context: None,
     };
     match runtime.command(post).await {
         rooftree_protocol::command::CommandReply::Accepted { session, .. } => session,

@@ -155,6 +155,7 @@ pub async fn post_on(runtime: &TestRuntime, wire: Wire, text: &str) -> SessionId
             origin: Origin::User,
             key: None,
             delivery,
+            context: None,
         })
         .await
     {

@@ -19,7 +19,7 @@ export function boardRow(row) {
   const facts = h('p', {class: 'row-facts'});
   const cards = h('div', {class: 'row-cards'});
   const buttons = h('div', {class: 'row-buttons'});
-  const element = h('article', {class: 'row', role: 'listitem', data: {session: row.session}},
+  const element = h('div', {class: 'row', role: 'listitem', data: {session: row.session}},
     h('div', {class: 'row-head'}, badge, title, state), headline, cards, facts, buttons);
   let shown = '';
   element.show = (/** @type {any} */ next) => {

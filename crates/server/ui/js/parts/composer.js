@@ -72,20 +72,20 @@ export class Composer {
     this.keep();
     const found = completions(this.text.value);
     this.suggestions.hidden = found.length === 0;
-    fill(this.suggestions, found.map(({typed, help}, at) => h('button', {type: 'button', role: 'option', class: 'suggestion', 'aria-selected': String(at === 0), onclick: () => this.accept(typed)}, h('code', null, typed), ' ', help)));
+    fill(this.suggestions, found.map(({typed, insert, help}, at) => h('button', {type: 'button', role: 'option', class: 'suggestion', data: {insert}, 'aria-selected': String(at === 0), onclick: () => this.accept(insert)}, h('code', null, typed), ' ', help)));
   }
 
   /** @param {number} by @param {boolean} accept */
   moveSuggestion(by, accept) {
     const all = [...this.suggestions.children];
     const at = all.findIndex(one => one.getAttribute('aria-selected') === 'true');
-    if (accept) { const typed = all[Math.max(at, 0)]?.querySelector('code')?.textContent; if (typed) this.accept(typed); return; }
+    if (accept) { const insert = /** @type {HTMLElement | undefined} */ (all[Math.max(at, 0)])?.dataset.insert; if (insert) this.accept(insert); return; }
     all.forEach((one, index) => one.setAttribute('aria-selected', String(index === (at + by + all.length) % all.length)));
   }
 
-  /** @param {string} typed */
-  accept(typed) {
-    this.text.value = `${typed.split(' ', 1)[0]} `;
+  /** @param {string} insert */
+  accept(insert) {
+    this.text.value = `${insert} `;
     this.suggestions.hidden = true;
     this.text.focus();
   }
@@ -134,7 +134,10 @@ export class Composer {
     const text = this.text.value.trim();
     if ((!text && this.files.length === 0) || this.uploading || this.isSending) return;
     this.suggestions.hidden = true;
-    if (text.startsWith('/') && await runSlashCommand(text, this.view)) { this.clear(); return; }
+    const command = text.startsWith('/') ? await runSlashCommand(text, this.view) : 'text';
+    // A command that could not be carried out stays in the box.
+    if (command === 'done') this.clear();
+    if (command !== 'text') return;
     this.isSending = true;
     this.send_.disabled = true;
     const body = {text, delivery, attachments: this.files.map(({blob, name}) => ({blob, name})), ...(this.context() ? {context: this.context()} : {})};

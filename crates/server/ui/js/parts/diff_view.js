@@ -19,7 +19,7 @@ export function diffView(text) {
     lines.forEach((line, at) => body.append(diffLine(line, marks.get(at))));
     box.append(h('figure', null,
       h('figcaption', null, file.path || 'change', ' ', h('span', {class: 'added'}, `+${file.added}`), ' ', h('span', {class: 'removed'}, `−${file.removed}`)),
-      h('div', {class: 'diff-scroll', tabindex: '0', role: 'region', 'aria-label': `Change of ${file.path || 'a file'}`}, h('table', null, body)),
+      h('div', {class: 'diff-scroll', tabindex: '0', role: 'group', 'aria-label': `Change of ${file.path || 'a file'}`}, h('table', null, body)),
       file.lines.length > MOST_LINES ? h('p', {class: 'cut'}, `${file.lines.length - MOST_LINES} more lines`) : null));
   }
   return box;

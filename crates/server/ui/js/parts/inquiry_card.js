@@ -20,7 +20,7 @@ export function inquiryCard(kind, inquiry, {compact = false, number = '', path =
   const status = h('p', {class: 'card-status', role: 'status'});
   const controls = h('div', {class: 'card-controls'});
   const title = kind === 'permission' ? `${inquiry.agent} asks to use ${inquiry.tool}` : `${inquiry.agent} asks`;
-  const card = h('section', {class: `card ${kind}`, tabindex: '-1', 'aria-label': title, data: {inquiry: inquiry.id}},
+  const card = h('section', {class: `card ${kind}`, role: 'group', tabindex: '-1', 'aria-label': title, data: {inquiry: inquiry.id}},
     h('header', {class: 'card-head'},
       agentBadge(inquiry.agent), h('span', {class: 'card-kind'}, kind === 'permission' ? `asks to use ${inquiry.tool}` : 'asks'),
       path ? h('span', {class: 'card-path'}, path) : null,

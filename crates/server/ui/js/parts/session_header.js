@@ -46,7 +46,7 @@ export class SessionHeader {
     setText(this.title, meta?.name || row?.title || run?.title || 'New session');
     setText(this.model, shortModel(run?.model || run?.first_model || meta?.model || 'model'));
     setText(this.mode, (model.tree.index.sessions.get(shown)?.mode ?? model.modes.get(shown) ?? 'mode').replace('_', '-'));
-    setText(this.pin, meta?.pinned ? '★ Pinned' : '☆ Pin');
+    setText(this.pin, meta?.pinned_at ? '★ Pinned' : '☆ Pin');
     this.pin.hidden = isChild || !may('chat');
     this.menu.hidden = isChild || !may('chat');
     this.model.disabled = isChild || !may('chat');
@@ -55,12 +55,13 @@ export class SessionHeader {
 
   /** @param {any} change */
   async change(change) {
-    await attempt(() => patch(pathOf`/sessions/${this.id}`, change));
+    const isDone = await attempt(() => patch(pathOf`/sessions/${this.id}`, change));
     this.view.model.loadMeta(this.id);
+    return isDone;
   }
 
   togglePin() {
-    return this.change({pinned: !this.view.model.meta.get(this.id)?.pinned});
+    return this.change({pinned: !this.view.model.meta.get(this.id)?.pinned_at});
   }
 
   async changeModel() {
@@ -71,7 +72,7 @@ export class SessionHeader {
 
   async changeMode() {
     const chosen = await choose('What may happen without asking', MODES.map(value => ({value, label: value, hint: MODE_HINTS[value]})));
-    if (chosen !== null) this.change({mode: chosen.replace('-', '_')});
+    if (chosen !== null) this.change({mode: chosen});
   }
 
   async openMenu() {
@@ -131,8 +132,9 @@ export class SessionHeader {
       {value: 'extract', label: 'The last answer', hint: 'Costs nothing'}, {value: 'model', label: 'A summary by a model'}]);
     if (!summary) return;
     await attempt(async () => {
-      const before = await post(pathOf`/sessions/${this.id}/back`, {summary}, {key: newKey()});
-      go(`/s/${before.id ?? before.session}`);
+      // Nothing is told if nothing was said since; then the answer is empty.
+      const told = await post(pathOf`/sessions/${this.id}/back`, {summary}, {key: newKey()});
+      go(`/s/${told?.session ?? this.view.model.meta.get(this.id)?.forked_from?.session}`);
     });
   }
 

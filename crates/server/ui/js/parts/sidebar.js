@@ -38,7 +38,7 @@ export class Sidebar {
     for (const [agent, own] of byAgent) {
       this.list.append(h('section', null,
         h('h3', null, agentBadge(agent), may('chat') ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `New session with ${agent}`, onclick: () => newSession(agent)}, '+') : null),
-        h('ul', null, own.sort((one, other) => Number(other.pinned ?? false) - Number(one.pinned ?? false)).map(session => h('li', null, this.link(session))))));
+        h('ul', null, own.sort((one, other) => Number(Boolean(other.pinned_at)) - Number(Boolean(one.pinned_at))).map(session => h('li', null, this.link(session))))));
     }
   }
 
@@ -47,7 +47,7 @@ export class Sidebar {
     const row = app.board.rows.get(session.id);
     const title = session.name || row?.title || session.title || 'Untitled';
     return h('a', {href: `/s/${session.id}`, 'aria-current': session.id === this.current ? 'page' : null, class: row?.unread ? 'unread' : '', title},
-      session.pinned ? '★ ' : '', title, row && row.state !== 'done' && row.state !== 'idle' ? h('span', {class: `dot ${row.state}`, 'aria-label': row.state}) : null);
+      session.pinned_at ? '★ ' : '', title, row && row.state !== 'done' && row.state !== 'idle' ? h('span', {class: `dot ${row.state}`, 'aria-label': row.state}) : null);
   }
 }
 

@@ -2,7 +2,7 @@
 // @ts-check
 
 import {app, choosableAgents, may} from '../app.js';
-import {newKey, pathOf, post} from '../api.js';
+import {get, newKey, pathOf, post} from '../api.js';
 import {fill, h, keyed, setText} from '../dom.js';
 import {go} from '../router.js';
 import {attempt, toast} from '../toast.js';
@@ -33,11 +33,13 @@ class Board extends View {
     this.more = h('button', {type: 'button', class: 'ghost', onclick: () => { this.shownDone += DONE_ROWS; this.changed(); }}, 'Show more');
     this.groups[3].section.append(this.more);
     this.quiet = h('p', {class: 'empty-line'}, 'Nothing runs and nothing waits for you. Start a task below.');
-    fill(this, h('h1', {class: 'visually-hidden'}, 'Board'), this.quiet,
+    this.setup = h('p', {class: 'setup-line', hidden: true}, 'No model can run yet. ', h('a', {href: '/welcome'}, 'Set one up, or see the demo'));
+    fill(this, h('h1', {class: 'visually-hidden'}, 'Board'), this.setup, this.quiet,
       h('div', {class: 'groups'}, this.groups.map(group => group.section)),
       may('chat') ? this.dispatchBox() : null);
     this.listen(app.board, 'change', () => this.changed());
     this.every(() => this.changed(), 15_000);
+    if (may('admin')) get('/providers').then(known => { this.setup.hidden = Boolean(known.default_model); }).catch(() => {});
   }
 
   draw() {
