@@ -102,6 +102,11 @@ export class Bench {
     return session;
   }
 
+  /** Closes all browsers' windows: a person may have eight streams at once. */
+  async closePages() {
+    await Promise.all(this.browser.contexts().map(context => context.close()));
+  }
+
   /** Opens a session in the page, and posts only then: all of it is seen live. */
   async watchFromStart(page, text, {agent = 'lead', via = this.url} = {}) {
     const session = (await this.api(page, 'POST', '/sessions', {agent})).body.id;
@@ -174,6 +179,6 @@ export async function shownText(page) {
       for (const child of node.childNodes) walk(child);
     };
     walk(document.querySelector('rt-session'));
-    return text.join('\n').replace(/\d+(\.\d+)? (ms|s)\b/g, 'TIME').replace(/TIME · [\d.k]+ tokens · \S+/g, 'FIGURES');
+    return text.join('\n').replace(/story \d+/g, 'story').replace(/\d+(\.\d+)? (ms|s)\b/g, 'TIME').replace(/TIME · [\d.k]+ tokens · \S+/g, 'FIGURES');
   });
 }

@@ -10,14 +10,19 @@ import {Bench, cuttingRelay, gate, shownText} from './harness.mjs';
 let bench;
 before(async () => { bench = await Bench.start(); });
 after(async () => { await bench.stop(); });
-afterEach(() => { assert.deepEqual(bench.problems.splice(0), []); });
+afterEach(async () => {
+  await bench.closePages();
+  assert.deepEqual(bench.problems.splice(0), []);
+});
 
-/** A lead that reads, asks two explorers, and answers in many pieces. */
+/** A lead that reads, asks an explorer, and answers in many pieces. */
 function delegating({text, results, request}) {
+  // The number of the story makes each question a new one: answers of the same question are kept.
+  const story = /story \d+/.exec(text)?.[0];
   const isChild = /number \d/.test(text);
   if (isChild) return results === 0 ? {text: 'I look.', calls: [['Read', {file_path: 'a.txt'}], ['Read', {file_path: 'b.txt'}]]} : {text: `Found it: ${text}.`};
   if (results === 0) return {text: 'I begin.', calls: [['Read', {file_path: 'a.txt'}], ['Read', {file_path: 'b.txt'}], ['Read', {file_path: 'c.txt'}]]};
-  if (results === 3) return {text: 'Now the others.', calls: [1, 2].map(number => ['Task', {subagent_type: 'explore', description: `look ${number}`, prompt: `number ${number}`}])};
+  if (results === 3) return {text: 'Now the others.', calls: [1].map(number => ['Task', {subagent_type: 'explore', description: `look ${number}`, prompt: `number ${number} (${story})`}])};
   return {text: Array.from({length: 40}, (_, line) => `Line ${line} of the **answer**.\n\n`).join(''), pieces: 60, ...(request.hold ?? {})};
 }
 
@@ -31,20 +36,19 @@ test('reloads and cuts of the stream change nothing of what is shown, and a lost
   plant();
   bench.model.answer = delegating;
   const page = await bench.page();
-  const session = await bench.begin(page, 'go');
-  await page.goto(`${bench.url}/s/${session}`);
+  await bench.watchFromStart(page, 'go, story 0');
   await isDone(page);
   await page.reload();
   await isDone(page);
   const golden = await shownText(page);
   assert.match(golden, /Line 39 of the/);
-  assert.match(golden, /explore: look 2/);
+  assert.match(golden, /explore: look 1/);
   // Live, with a stream that is cut again and again.
   for (const every of [7, 10]) {
     const relay = await cuttingRelay(bench.port, every);
     const via = `http://127.0.0.1:${relay.port}`;
     const cut = await bench.page({via});
-    await bench.watchFromStart(cut, 'go', {via});
+    await bench.watchFromStart(cut, `go, story ${every}`, {via});
     await isDone(cut);
     assert.ok(relay.cuts() > 0, 'the stream was cut');
     assert.equal(await shownText(cut), golden);
@@ -58,7 +62,7 @@ test('reloads and cuts of the stream change nothing of what is shown, and a lost
     const body = (await response.text()).replace('applyEvent(event) {', "applyEvent(event) { if (event.type === 'tool.completed') return;");
     await route.fulfill({response, body});
   });
-  await bench.watchFromStart(lossy, 'go');
+  await bench.watchFromStart(lossy, 'go, story 99');
   await isDone(lossy);
   assert.notEqual(await shownText(lossy), golden);
 });

@@ -34,7 +34,7 @@ export function runRow(row, view) {
     setText(mark, /** @type {any} */ (MARKS)[state] ?? '·');
     mark.setAttribute('aria-label', state);
     if (!badge.firstChild) fill(badge, agentBadge(run.agent));
-    setText(doing, doingWords(run, state));
+    setText(doing, doingWords(run, state, view));
     element.tick();
     const isOpen = run.phase.is !== 'ended';
     if (isOpen !== (controls.childElementCount > 0) && may('chat')) fill(controls, isOpen ? runControls(run, view) : null);
@@ -57,8 +57,8 @@ function stateOf(run) {
   return run.phase.is;
 }
 
-/** @param {any} run @param {string} state */
-function doingWords(run, state) {
+/** @param {any} run @param {string} state @param {any} view */
+function doingWords(run, state, view) {
   if (state === 'asks') return 'asks you';
   if (state === 'waiting') return run.phase.detail || 'waits';
   if (state === 'queued') return 'waits to begin';
@@ -66,7 +66,14 @@ function doingWords(run, state) {
     const {activity} = run;
     return {calling: `${activity.tool} ${activity.title}`, asking: `${activity.tool} ${activity.title}`, thinking: 'thinks', answering: 'writes', reading: 'reads', starting: 'begins'}[/** @type {string} */ (activity.is)] ?? '';
   }
-  return run.title;
+  return run.title || callTitle(run, view);
+}
+
+/** What a run was asked, as the call that started it says; its own events may not have been loaded. @param {any} run @param {any} view */
+function callTitle(run, view) {
+  const call = run.parent ? view.model.transcripts.get(run.parent.session)?.byKey.get(run.parent.call) : null;
+  const title = call?.title ?? '';
+  return title.startsWith(`${run.agent}: `) ? title.slice(run.agent.length + 2) : title;
 }
 
 /** @param {any} run @param {any} view */
