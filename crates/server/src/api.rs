@@ -21,7 +21,6 @@ mod idempotency;
 mod inquiry_types;
 mod login;
 mod messages;
-mod open_questions;
 mod openapi;
 mod page;
 mod permissions;
@@ -94,7 +93,6 @@ fn routes() -> Vec<ApiRoute> {
         catalog::routes(),
         commands::routes(),
         events::routes(),
-        open_questions::routes(),
         stream::routes(),
         login::routes(),
         tokens::routes(),

@@ -21,6 +21,7 @@ mod notebook;
 mod permission;
 mod poster;
 mod secrets;
+mod spawn_permission;
 mod tally;
 mod twenty_processes;
 mod undo;
