@@ -22,7 +22,7 @@ pub enum LookupScope {
 }
 
 /// Where sessions are looked up: the database of this machine, or a runtime wherever it is.
-pub trait SessionSource: Sync {
+pub trait SessionDirectory: Sync {
     /// Those with this id, this end of an id or this name.
     fn called(
         &self,
@@ -34,7 +34,7 @@ pub trait SessionSource: Sync {
     fn of_run(&self, run: RunId) -> impl Future<Output = Result<Option<Session>, Problem>> + Send;
 }
 
-impl SessionSource for Queries {
+impl SessionDirectory for Queries {
     async fn called(&self, typed: &str, among: LookupScope) -> Result<Vec<Session>, Problem> {
         let filter = SessionFilter {
             called: Some(typed.to_owned()),
@@ -60,7 +60,7 @@ impl SessionSource for Queries {
     }
 }
 
-impl SessionSource for dyn RuntimeClient + '_ {
+impl SessionDirectory for dyn RuntimeClient + '_ {
     async fn called(&self, typed: &str, among: LookupScope) -> Result<Vec<Session>, Problem> {
         let query = SessionQuery {
             called: Some(typed.to_owned()),
@@ -79,7 +79,7 @@ impl SessionSource for dyn RuntimeClient + '_ {
 }
 
 /// The one session that is meant.
-pub async fn session<S: SessionSource + ?Sized>(
+pub async fn session<S: SessionDirectory + ?Sized>(
     store: &S,
     typed: &str,
     among: LookupScope,
@@ -99,7 +99,7 @@ pub async fn session<S: SessionSource + ?Sized>(
 }
 
 /// The session of a run, by the run's whole id: tasks and results name runs.
-async fn of_run<S: SessionSource + ?Sized>(
+async fn of_run<S: SessionDirectory + ?Sized>(
     store: &S,
     typed: &str,
     among: LookupScope,
@@ -113,7 +113,7 @@ async fn of_run<S: SessionSource + ?Sized>(
 }
 
 /// Those a text could mean. A whole id or a whole name leaves no doubt; ends of ids may.
-async fn called<S: SessionSource + ?Sized>(
+async fn called<S: SessionDirectory + ?Sized>(
     store: &S,
     typed: &str,
     among: LookupScope,
@@ -151,7 +151,7 @@ fn described(session: &Session) -> String {
 }
 
 /// Says that there is none, and what may have been meant.
-async fn missing<S: SessionSource + ?Sized>(
+async fn missing<S: SessionDirectory + ?Sized>(
     store: &S,
     typed: &str,
     among: LookupScope,

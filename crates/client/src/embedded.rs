@@ -20,8 +20,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    EventFeed, InquirySelection, InquiryState, ListedInquiry, ListedSession, ListedTask, RunQuery,
-    RuntimeClient, SessionQuery, SessionState, SessionWork, TaskQuery, Watch, WatchUpdate,
+    AnswerState, EventFeed, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
+    RuntimeClient, SessionQuery, SessionStanding, SessionWork, TaskQuery, Watch, WatchUpdate,
     stream_cursors::{FrameCheck, StreamCursors},
     watch::WatchSource,
 };
@@ -72,11 +72,11 @@ impl RuntimeClient for EmbeddedClient {
         let mut listed = Vec::with_capacity(sessions.len());
         for session in sessions {
             let state = if !unfinished.contains(&session.id) {
-                SessionState::Resting
+                SessionStanding::Resting
             } else if queries.is_worked_on(&session.id).await.map_err(in_words)? {
-                SessionState::Working
+                SessionStanding::Working
             } else {
-                SessionState::Unfinished
+                SessionStanding::Unfinished
             };
             listed.push(ListedSession { session, state });
         }
@@ -99,7 +99,7 @@ impl RuntimeClient for EmbeddedClient {
         let found = match which {
             InquirySelection::Pending => {
                 let mut open = queries.inquiries(None).await.map_err(in_words)?;
-                open.retain(|inquiry| state(inquiry, now) == InquiryState::Pending);
+                open.retain(|inquiry| state(inquiry, now) == AnswerState::Pending);
                 open.sort_by(|one, other| {
                     (one.asked_at, &one.id).cmp(&(other.asked_at, &other.id))
                 });
@@ -288,12 +288,12 @@ const HISTORY_MOST: usize = 10_000;
 /// How far back answered requests are listed: 30 days.
 const HISTORY_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
-fn state(inquiry: &Inquiry, now: Timestamp) -> InquiryState {
+fn state(inquiry: &Inquiry, now: Timestamp) -> AnswerState {
     match (&inquiry.answer, inquiry.settled) {
-        (Some(_), _) => InquiryState::Answered,
-        (None, _) if inquiry.until <= now => InquiryState::Expired,
-        (None, true) => InquiryState::Withdrawn,
-        (None, false) => InquiryState::Pending,
+        (Some(_), _) => AnswerState::Answered,
+        (None, _) if inquiry.until <= now => AnswerState::Expired,
+        (None, true) => AnswerState::Withdrawn,
+        (None, false) => AnswerState::Pending,
     }
 }
 

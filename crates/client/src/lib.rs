@@ -20,8 +20,8 @@ mod watch;
 pub use embedded::EmbeddedClient;
 pub use event_feed::{EventFeed, FeedUpdate};
 pub use listed::{
-    InquirySelection, InquiryState, ListedInquiry, ListedSession, ListedTask, RunQuery,
-    SessionQuery, SessionState, SessionWork, TaskQuery,
+    AnswerState, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
+    SessionQuery, SessionStanding, SessionWork, TaskQuery,
 };
 pub use post_queue::{PostQueue, UnsentPost};
 pub use remote::{RemoteClient, RemoteOptions, RetryPauses};

@@ -1,4 +1,4 @@
-//! What lists of a runtime hold, and which of it to list: sessions, requests to people, runs, tasks.
+//! Rows of lists of a runtime, and queries for them: sessions, requests to people, runs, tasks.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ impl SessionQuery {
 /// Whether something is left to do in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum SessionState {
+pub enum SessionStanding {
     /// A process works on it.
     Working,
     /// Something is left to do, and no process works on it.
@@ -58,7 +58,7 @@ pub struct ListedSession {
     #[serde(flatten)]
     pub session: Session,
     /// Whether something is left to do.
-    pub state: SessionState,
+    pub state: SessionStanding,
 }
 
 /// Which permission requests and questions to list.
@@ -73,7 +73,7 @@ pub enum InquirySelection {
 /// In which state a request to people is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum InquiryState {
+pub enum AnswerState {
     /// It waits for an answer.
     Pending,
     /// It was answered.
@@ -106,7 +106,7 @@ pub struct ListedInquiry {
     /// When it is answered by itself.
     pub until: Timestamp,
     /// In which state it is.
-    pub state: InquiryState,
+    pub state: AnswerState,
     /// Who answered.
     pub by: Option<String>,
 }

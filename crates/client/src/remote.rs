@@ -40,7 +40,7 @@ use self::{
 };
 use crate::{
     EventFeed, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery, RuntimeClient,
-    SessionQuery, SessionState, SessionWork, TaskQuery, Watch, event_feed::WatchFeed,
+    SessionQuery, SessionStanding, SessionWork, TaskQuery, Watch, event_feed::WatchFeed,
     stream_cursors::StreamCursors,
 };
 
@@ -324,8 +324,8 @@ impl RuntimeClient for RemoteClient {
     async fn session_work(&self, id: &SessionId) -> Result<SessionWork, Problem> {
         let found: WorkAnswer = self.http.get(&fill(SESSION, &[id.as_str()])).await?;
         Ok(SessionWork {
-            is_unfinished: found.state != SessionState::Resting,
-            is_worked_on: found.state == SessionState::Working,
+            is_unfinished: found.state != SessionStanding::Resting,
+            is_worked_on: found.state == SessionStanding::Working,
             elsewhere: None,
         })
     }

@@ -1,6 +1,6 @@
 //! The web page: its files, which are part of the program, and the paths at which a browser gets them.
 //!
-//! The files are public and the same for everybody. Whatever they show comes from the API, which checks each request.
+//! The files are public and the same for every caller. Whatever they show comes from the API, which checks each request.
 
 use std::{
     collections::BTreeMap,
@@ -168,7 +168,7 @@ async fn send(
     response
 }
 
-/// Whether somebody follows a link to the page, perhaps from another site. Nothing else of another site gets an answer.
+/// Whether a browser follows a link to the page, perhaps from another site. Nothing else of another site gets an answer.
 fn is_navigation(headers: &HeaderMap) -> bool {
     let is =
         |name: &'static str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);

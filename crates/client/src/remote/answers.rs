@@ -8,7 +8,7 @@ use rooftree_view::{RunItem, RunSpan};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{InquiryState, ListedInquiry, ListedSession, ListedTask, SessionState};
+use crate::{AnswerState, ListedInquiry, ListedSession, ListedTask, SessionStanding};
 
 /// One page of a list.
 pub(super) trait AnswerPage: serde::de::DeserializeOwned {
@@ -55,7 +55,7 @@ pub(super) struct SpansAnswer {
 
 #[derive(Deserialize)]
 pub(super) struct WorkAnswer {
-    pub(super) state: SessionState,
+    pub(super) state: SessionStanding,
 }
 
 #[derive(Deserialize)]
@@ -119,13 +119,13 @@ impl From<TaskAnswer> for ListedTask {
 
 /// What permission requests and questions have in common.
 #[derive(Deserialize)]
-struct InquiryAnswer {
+struct InquiryFields {
     id: String,
     session: SessionId,
     root: SessionId,
     run: Option<RunId>,
     agent: String,
-    state: InquiryState,
+    state: AnswerState,
     asked_at: Timestamp,
     until: Timestamp,
     digest: String,
@@ -147,7 +147,7 @@ pub(super) fn inquiry(fields: Map<String, Value>) -> Result<ListedInquiry, Probl
     let fields = Value::Object(fields);
     let event = json!({ "type": kind, "data": &fields });
     let asked: EventBody = serde_json::from_value(event).map_err(|error| unread(&error))?;
-    let common: InquiryAnswer = serde_json::from_value(fields).map_err(|error| unread(&error))?;
+    let common: InquiryFields = serde_json::from_value(fields).map_err(|error| unread(&error))?;
     Ok(ListedInquiry {
         id: common.id,
         session: common.session,

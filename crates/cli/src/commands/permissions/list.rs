@@ -1,7 +1,7 @@
 //! Lists pending permission requests and questions, oldest first: agent, call, reason, timeout, waiting process.
 
 use clap::Args;
-use rooftree_client::{InquirySelection, InquiryState, ListedInquiry, RuntimeClient};
+use rooftree_client::{AnswerState, InquirySelection, ListedInquiry, RuntimeClient};
 use rooftree_protocol::{EventBody, Problem, Question, SessionId, SpawnGroup, Timestamp};
 use rooftree_runtime::{Clock, SystemClock};
 use serde::Serialize;
@@ -168,12 +168,12 @@ async fn rows(client: &dyn RuntimeClient, all: bool) -> Result<Vec<Row>, Problem
 }
 
 async fn row(client: &dyn RuntimeClient, inquiry: ListedInquiry) -> Result<Row, Problem> {
-    let is_pending = inquiry.state == InquiryState::Pending;
+    let is_pending = inquiry.state == AnswerState::Pending;
     let is_awaited = is_pending && find::is_awake(client, &inquiry.session).await?;
     let state = match inquiry.state {
-        InquiryState::Pending => State::Pending,
-        InquiryState::Answered => State::Answered,
-        InquiryState::Expired | InquiryState::Withdrawn => State::Expired,
+        AnswerState::Pending => State::Pending,
+        AnswerState::Answered => State::Answered,
+        AnswerState::Expired | AnswerState::Withdrawn => State::Expired,
     };
     let by = inquiry.by;
     let mut row = Row {

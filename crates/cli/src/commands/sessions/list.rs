@@ -134,9 +134,9 @@ async fn row(client: &dyn RuntimeClient, listed: ListedSession) -> Result<Row, P
     let asked = first_message(client, &session).await?;
     let state = match (session.deleted_at, state) {
         (Some(_), _) => SessionState::Deleted,
-        (None, rooftree_client::SessionState::Resting) => SessionState::Resting,
-        (None, rooftree_client::SessionState::Working) => SessionState::Working,
-        (None, rooftree_client::SessionState::Unfinished) => SessionState::Unfinished,
+        (None, rooftree_client::SessionStanding::Resting) => SessionState::Resting,
+        (None, rooftree_client::SessionStanding::Working) => SessionState::Working,
+        (None, rooftree_client::SessionStanding::Unfinished) => SessionState::Unfinished,
     };
     Ok(Row {
         session,
