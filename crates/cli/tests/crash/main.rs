@@ -21,7 +21,6 @@ mod notebook;
 mod permission;
 mod poster;
 mod secrets;
-mod spawn_permission;
 mod tally;
 mod twenty_processes;
 mod undo;
