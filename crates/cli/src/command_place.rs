@@ -2,7 +2,11 @@
 
 use rooftree_protocol::{ErrorCode, Problem};
 
-use crate::{arguments::CliCommand, environment::Environment, server_connection::address};
+use crate::{
+    arguments::{CliCommand, LazyArguments},
+    environment::Environment,
+    server_connection::address,
+};
 
 /// Refuses a command that cannot be sent to the server that was named. Where only the variable names one, commands
 /// about this machine itself are carried out here; those about sessions are refused, because they would show others.
@@ -34,6 +38,19 @@ fn place(command: &CliCommand) -> CommandPlace {
         | CliCommand::Chat(_)
         | CliCommand::Board(_)
         | CliCommand::Version(_) => CommandPlace::Anywhere,
+        CliCommand::Sessions(LazyArguments(arguments)) if arguments.can_be_sent() => {
+            CommandPlace::Anywhere
+        }
+        CliCommand::Permissions(LazyArguments(arguments)) if arguments.can_be_sent() => {
+            CommandPlace::Anywhere
+        }
+        CliCommand::Runs(LazyArguments(_)) => CommandPlace::Anywhere,
+        CliCommand::Tasks(LazyArguments(arguments)) if arguments.can_be_sent() => {
+            CommandPlace::Anywhere
+        }
+        CliCommand::Agents(LazyArguments(arguments)) if arguments.can_be_sent() => {
+            CommandPlace::Anywhere
+        }
         CliCommand::Demo(_)
         | CliCommand::Serve(_)
         | CliCommand::Trust(_)

@@ -12,6 +12,7 @@ use rooftree_store::{SqliteStore, Store};
 use crate::{
     environment::{Environment, variable},
     output,
+    server_connection::ServerConnection,
 };
 
 /// The person at the command line: the owner of this installation.
@@ -30,8 +31,20 @@ pub fn named_owner() -> Principal {
 
 /// A client of the runtime of this process, which acts as the owner.
 pub fn client(handle: &Handle) -> Arc<dyn RuntimeClient> {
-    let embedded = EmbeddedClient::new(handle.clone(), Arc::new(SystemClock), owner());
+    client_as(handle, owner())
+}
+
+fn client_as(handle: &Handle, who: Principal) -> Arc<dyn RuntimeClient> {
+    let embedded = EmbeddedClient::new(handle.clone(), Arc::new(SystemClock), who);
     Arc::new(embedded)
+}
+
+/// Sends a command that makes or changes a session, to a runtime wherever it is.
+pub async fn changed_session(
+    client: &dyn RuntimeClient,
+    command: Command,
+) -> Result<Session, Problem> {
+    session_in(client.send(command).await?)
 }
 
 /// Sends a command; says what went wrong in words for people.
@@ -42,7 +55,11 @@ pub async fn send(handle: &Handle, command: Command) -> Result<CommandReply, Pro
 
 /// Sends a command that makes or changes a session.
 pub async fn send_for_session(handle: &Handle, command: Command) -> Result<Session, Problem> {
-    match send(handle, command).await? {
+    session_in(send(handle, command).await?)
+}
+
+fn session_in(reply: CommandReply) -> Result<Session, Problem> {
+    match reply {
         CommandReply::Session(session) => Ok(*session),
         other => Err(Problem::new(
             ErrorCode::Internal,
@@ -52,6 +69,29 @@ pub async fn send_for_session(handle: &Handle, command: Command) -> Result<Sessi
 }
 
 impl Environment {
+    /// The server that was named, else the database of this machine to read, if there is one.
+    pub fn client(&self) -> Result<Option<Arc<dyn RuntimeClient>>, Problem> {
+        if let Some(server) = ServerConnection::of(self)? {
+            return Ok(Some(Arc::new(server.client)));
+        }
+        let handle = self.reading()?;
+        Ok(handle.as_ref().map(client))
+    }
+
+    /// The same to change something; in the database of this machine as this principal.
+    pub fn changing_client(
+        &self,
+        who: Principal,
+    ) -> Result<Option<Arc<dyn RuntimeClient>>, Problem> {
+        if let Some(server) = ServerConnection::of(self)? {
+            return Ok(Some(Arc::new(server.client)));
+        }
+        if !self.database.exists() {
+            return Ok(None);
+        }
+        Ok(Some(client_as(&self.control()?, who)))
+    }
+
     /// A handle without agents on the database, which is made if it is not there. It needs no model.
     pub fn control(&self) -> Result<Handle, Problem> {
         let store = self.store()?;

@@ -1,14 +1,11 @@
 //! Finds the session that was typed: a full id, its last characters, a name, or a run in it.
 
 use rooftree_client::{RuntimeClient, SessionQuery};
-use rooftree_protocol::{ErrorCode, Problem, RunId, Session, SessionId};
+use rooftree_protocol::{ErrorCode, Problem, RunId, Session};
 use rooftree_runtime::Queries;
 use rooftree_store::{RunFilter, SessionFilter};
 
-use crate::id_lookup::{self, IdCandidate, IdKind, SHORTEST_SUFFIX};
-
-/// Sessions of a server among which an end of an id or a name is looked for: the latest.
-const LISTED: usize = 200;
+use crate::id_lookup::{self, IdKind, SHORTEST_SUFFIX};
 
 const SESSION: IdKind = IdKind {
     singular: "session",
@@ -24,8 +21,69 @@ pub enum LookupScope {
     Deleted,
 }
 
+/// Where sessions are looked up: the database of this machine, or a runtime wherever it is.
+pub trait SessionDirectory: Sync {
+    /// Those with this id, this end of an id or this name.
+    fn called(
+        &self,
+        typed: &str,
+        among: LookupScope,
+    ) -> impl Future<Output = Result<Vec<Session>, Problem>> + Send;
+
+    /// The session of a run.
+    fn of_run(&self, run: RunId) -> impl Future<Output = Result<Option<Session>, Problem>> + Send;
+}
+
+impl SessionDirectory for Queries {
+    async fn called(&self, typed: &str, among: LookupScope) -> Result<Vec<Session>, Problem> {
+        let filter = SessionFilter {
+            called: Some(typed.to_owned()),
+            deleted: among == LookupScope::Deleted,
+            ..SessionFilter::default()
+        };
+        let found = self.sessions(filter).await;
+        found.map_err(|error| error.problem())
+    }
+
+    async fn of_run(&self, run: RunId) -> Result<Option<Session>, Problem> {
+        let filter = RunFilter {
+            run: Some(run),
+            limit: 1,
+            ..RunFilter::default()
+        };
+        let rows = self.runs(filter).await.map_err(|error| error.problem())?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let found = self.session(&row.started.session).await;
+        found.map_err(|error| error.problem())
+    }
+}
+
+impl SessionDirectory for dyn RuntimeClient + '_ {
+    async fn called(&self, typed: &str, among: LookupScope) -> Result<Vec<Session>, Problem> {
+        let query = SessionQuery {
+            called: Some(typed.to_owned()),
+            deleted: among == LookupScope::Deleted,
+            ..SessionQuery::default()
+        };
+        self.sessions(query).await
+    }
+
+    async fn of_run(&self, run: RunId) -> Result<Option<Session>, Problem> {
+        match self.run(&run).await? {
+            Some(found) => self.session(&found.item.session).await,
+            None => Ok(None),
+        }
+    }
+}
+
 /// The one session that is meant.
-pub async fn session(store: &Queries, typed: &str, among: LookupScope) -> Result<Session, Problem> {
+pub async fn session<S: SessionDirectory + ?Sized>(
+    store: &S,
+    typed: &str,
+    among: LookupScope,
+) -> Result<Session, Problem> {
     let mut found = called(store, typed, among).await?;
     match (found.pop(), found.is_empty()) {
         (Some(only), true) => Ok(only),
@@ -40,72 +98,27 @@ pub async fn session(store: &Queries, typed: &str, among: LookupScope) -> Result
     }
 }
 
-/// The one session of a server that is meant: by its id, the end of its id, or its name.
-pub async fn on_server(client: &dyn RuntimeClient, typed: &str) -> Result<Session, Problem> {
-    if let Ok(id) = SessionId::parse(typed)
-        && let Some(session) = client.session(&id).await?
-    {
-        return Ok(session);
-    }
-    let query = SessionQuery {
-        agent: None,
-        limit: Some(LISTED),
-    };
-    let found = client.sessions(query).await?;
-    if let Some(named) = found.iter().find(|session| is_whole(session, typed)) {
-        return Ok(named.clone());
-    }
-    let candidates = found.into_iter().map(|session| IdCandidate {
-        id: session.id.to_string(),
-        description: described(&session),
-        value: session,
-    });
-    id_lookup::one(SESSION, typed, candidates.collect())
-}
-
 /// The session of a run, by the run's whole id: tasks and results name runs.
-async fn of_run(
-    store: &Queries,
+async fn of_run<S: SessionDirectory + ?Sized>(
+    store: &S,
     typed: &str,
     among: LookupScope,
 ) -> Result<Option<Session>, Problem> {
-    let Some(run) = RunId::parse(typed)
-        .ok()
-        .filter(|_| among == LookupScope::Live)
-    else {
+    let run = RunId::parse(typed).ok();
+    let Some(run) = run.filter(|_| among == LookupScope::Live) else {
         return Ok(None);
     };
-    let filter = RunFilter {
-        run: Some(run),
-        limit: 1,
-        ..RunFilter::default()
-    };
-    match store
-        .runs(filter)
-        .await
-        .map_err(|error| error.problem())?
-        .first()
-    {
-        Some(row) => {
-            let found = store.session(&row.started.session).await;
-            let found = found.map_err(|error| error.problem())?;
-            Ok(found.filter(|session| session.deleted_at.is_none()))
-        }
-        None => Ok(None),
-    }
+    let found = store.of_run(run).await?;
+    Ok(found.filter(|session| session.deleted_at.is_none()))
 }
 
 /// Those a text could mean. A whole id or a whole name leaves no doubt; ends of ids may.
-async fn called(store: &Queries, typed: &str, among: LookupScope) -> Result<Vec<Session>, Problem> {
-    let filter = SessionFilter {
-        called: Some(typed.to_owned()),
-        deleted: among == LookupScope::Deleted,
-        ..SessionFilter::default()
-    };
-    let found = store
-        .sessions(filter)
-        .await
-        .map_err(|error| error.problem())?;
+async fn called<S: SessionDirectory + ?Sized>(
+    store: &S,
+    typed: &str,
+    among: LookupScope,
+) -> Result<Vec<Session>, Problem> {
+    let found = store.called(typed, among).await?;
     let exactly = |session: &&Session| is_whole(session, typed);
     let whole: Vec<Session> = found.iter().filter(exactly).cloned().collect();
     Ok(match (whole.is_empty(), typed.len() >= SHORTEST_SUFFIX) {
@@ -138,7 +151,11 @@ fn described(session: &Session) -> String {
 }
 
 /// Says that there is none, and what may have been meant.
-async fn missing(store: &Queries, typed: &str, among: LookupScope) -> Result<Problem, Problem> {
+async fn missing<S: SessionDirectory + ?Sized>(
+    store: &S,
+    typed: &str,
+    among: LookupScope,
+) -> Result<Problem, Problem> {
     let other = if among == LookupScope::Live {
         LookupScope::Deleted
     } else {

@@ -4,19 +4,24 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rooftree_protocol::{
-    Command, Event, Part, Principal, Problem, Session, SessionId, command::CommandReply,
+    Command, ErrorCode, Event, Part, Principal, Problem, RunId, Session, SessionId, Timestamp,
+    command::CommandReply,
 };
-use rooftree_runtime::{AttachedFile, BoardFilter, BoardPage, Clock, EventFilter, Handle};
-use rooftree_store::{Inquiry, Owner, SessionFilter, TaskFilter, TaskRow};
+use rooftree_runtime::{
+    AttachedFile, BoardFilter, BoardPage, Clock, EventFilter, Handle, gather_spans,
+};
+use rooftree_store::{Inquiry, Owner, RunFilter, RunRow, SessionFilter, TaskFilter, TaskStatus};
 use rooftree_stream::{EventStream, StreamSetup};
 use rooftree_view::{
-    ByeReason, StreamFrame, StreamLimits, StreamPatch, StreamRequest, board::BoardSnapshot,
+    ByeReason, RunDetail, RunItem, RunSpan, StreamFrame, StreamLimits, StreamPatch, StreamRequest,
+    board::BoardSnapshot,
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    EventFeed, PendingQuestion, RuntimeClient, SessionQuery, SessionWork, Watch, WatchUpdate,
+    AnswerState, EventFeed, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
+    RuntimeClient, SessionQuery, SessionStanding, SessionWork, TaskQuery, Watch, WatchUpdate,
     stream_cursors::{FrameCheck, StreamCursors},
     watch::WatchSource,
 };
@@ -48,15 +53,34 @@ impl RuntimeClient for EmbeddedClient {
         found.map_err(|error| error.problem())
     }
 
-    async fn sessions(&self, query: SessionQuery) -> Result<Vec<Session>, Problem> {
+    async fn listed_sessions(&self, query: SessionQuery) -> Result<Vec<ListedSession>, Problem> {
+        let only_of_people = !query.delegated && query.called.is_none();
+        let limit = query.limit.unwrap_or(SessionQuery::LIMIT);
         let filter = SessionFilter {
             agent: query.agent,
-            top_level: Some(true),
-            limit: query.limit.unwrap_or(50),
+            called: query.called,
+            cwd: query.cwd,
+            top_level: only_of_people.then_some(true),
+            deleted: query.deleted,
+            // Zero is for all.
+            limit: if limit == usize::MAX { 0 } else { limit },
             ..SessionFilter::default()
         };
-        let found = self.handle.queries(&self.who).sessions(filter).await;
-        found.map_err(|error| error.problem())
+        let queries = self.handle.queries(&self.who);
+        let sessions = queries.sessions(filter).await.map_err(in_words)?;
+        let unfinished = queries.unfinished().await.map_err(in_words)?;
+        let mut listed = Vec::with_capacity(sessions.len());
+        for session in sessions {
+            let state = if !unfinished.contains(&session.id) {
+                SessionStanding::Resting
+            } else if queries.is_worked_on(&session.id).await.map_err(in_words)? {
+                SessionStanding::Working
+            } else {
+                SessionStanding::Unfinished
+            };
+            listed.push(ListedSession { session, state });
+        }
+        Ok(listed)
     }
 
     async fn events(
@@ -70,35 +94,97 @@ impl RuntimeClient for EmbeddedClient {
         found.map_err(|error| error.problem())
     }
 
-    async fn open_questions(&self) -> Result<Vec<PendingQuestion>, Problem> {
-        let open = self.handle.queries(&self.who).inquiries(None).await;
-        let open = open.map_err(|error| error.problem())?;
-        Ok(open
-            .into_iter()
-            .filter(|inquiry| inquiry.answer.is_none())
-            .map(question)
-            .collect())
+    async fn inquiries(&self, which: InquirySelection) -> Result<Vec<ListedInquiry>, Problem> {
+        let (queries, now) = (self.handle.queries(&self.who), self.clock.now());
+        let found = match which {
+            InquirySelection::Pending => {
+                let mut open = queries.inquiries(None).await.map_err(in_words)?;
+                open.retain(|inquiry| state(inquiry, now) == AnswerState::Pending);
+                open.sort_by(|one, other| {
+                    (one.asked_at, &one.id).cmp(&(other.asked_at, &other.id))
+                });
+                open
+            }
+            InquirySelection::Answered => {
+                let since = Timestamp(now.0 - HISTORY_MS);
+                let found = queries.inquiry_history(since, None, HISTORY_MOST).await;
+                found.map_err(in_words)?
+            }
+        };
+        let listed = |inquiry| listed_inquiry(inquiry, now);
+        Ok(found.into_iter().map(listed).collect())
+    }
+
+    async fn inquiry(&self, id: &str) -> Result<Option<ListedInquiry>, Problem> {
+        let found = self.handle.queries(&self.who).inquiry(id).await;
+        let found = found.map_err(in_words)?;
+        let now = self.clock.now();
+        Ok(found.map(|inquiry| listed_inquiry(inquiry, now)))
     }
 
     async fn session_work(&self, id: &SessionId) -> Result<SessionWork, Problem> {
         let queries = self.handle.queries(&self.who);
-        let is_unfinished = queries.is_unfinished(id).await;
-        let owner = queries.owner(id).await.map_err(|error| error.problem())?;
+        let is_unfinished = queries.is_unfinished(id).await.map_err(in_words)?;
+        let owner = queries.owner(id).await.map_err(in_words)?;
         let us = Owner::this_process();
-        let owner = owner.filter(|owner| *owner != us && !owner.is_dead_for(&us));
+        let living = owner.filter(|owner| !owner.is_dead_for(&us));
+        let is_worked_on = living.is_some();
+        let other = living.filter(|owner| *owner != us);
         Ok(SessionWork {
-            is_unfinished: is_unfinished.map_err(|error| error.problem())?,
-            elsewhere: owner.map(|owner| format!("process {} on {}", owner.pid, owner.host)),
+            is_unfinished,
+            is_worked_on,
+            elsewhere: other.map(|owner| format!("process {} on {}", owner.pid, owner.host)),
         })
     }
 
-    async fn tasks(&self, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Problem> {
+    async fn listed_tasks(&self, query: TaskQuery) -> Result<Vec<ListedTask>, Problem> {
         let filter = TaskFilter {
-            session: session.cloned(),
+            session: query.session,
+            ending: query.ending,
             ..TaskFilter::default()
         };
-        let found = self.handle.queries(&self.who).tasks(filter).await;
-        found.map_err(|error| error.problem())
+        let queries = self.handle.queries(&self.who);
+        let mut listed = Vec::new();
+        for task in queries.tasks(filter).await.map_err(in_words)? {
+            let is_running = task.status == TaskStatus::Running;
+            let is_left = is_running && queries.is_left(&task).await.map_err(in_words)?;
+            listed.push(ListedTask { task, is_left });
+        }
+        Ok(listed)
+    }
+
+    async fn runs(&self, query: RunQuery) -> Result<Vec<RunItem>, Problem> {
+        let filter = RunFilter {
+            session: query.session,
+            parent: query.parent,
+            roots: query.roots,
+            ending: query.ending,
+            limit: query.limit.unwrap_or(0),
+            ..RunFilter::default()
+        };
+        let queries = self.handle.queries(&self.who);
+        let mut items = Vec::new();
+        for row in queries.runs(filter).await.map_err(in_words)? {
+            items.extend(queries.run_item(&row).await.map_err(in_words)?);
+        }
+        Ok(items)
+    }
+
+    async fn run(&self, id: &RunId) -> Result<Option<RunDetail>, Problem> {
+        let Some(row) = self.run_row(id).await? else {
+            return Ok(None);
+        };
+        let detail = self.handle.queries(&self.who).run_detail(row).await;
+        detail.map_err(in_words)
+    }
+
+    async fn run_spans(&self, id: &RunId) -> Result<Vec<RunSpan>, Problem> {
+        let Some(row) = self.run_row(id).await? else {
+            let message = format!("there is no run {id}");
+            return Err(Problem::new(ErrorCode::TaskNotFound, message));
+        };
+        let queries = self.handle.queries(&self.who);
+        gather_spans(&queries, row, self.clock.now()).await
     }
 
     async fn board(&self, agent: Option<&str>) -> Result<BoardSnapshot, Problem> {
@@ -134,6 +220,16 @@ impl RuntimeClient for EmbeddedClient {
 }
 
 impl EmbeddedClient {
+    async fn run_row(&self, id: &RunId) -> Result<Option<RunRow>, Problem> {
+        let filter = RunFilter {
+            run: Some(id.clone()),
+            limit: 1,
+            ..RunFilter::default()
+        };
+        let found = self.handle.queries(&self.who).runs(filter).await;
+        Ok(found.map_err(in_words)?.pop())
+    }
+
     fn open_stream(&self, request: StreamRequest) -> (EventStream, mpsc::Sender<StreamPatch>) {
         let (changes, patches) = mpsc::channel(16);
         let setup = StreamSetup {
@@ -187,8 +283,24 @@ impl WatchSource for EmbeddedWatch {
     }
 }
 
-fn question(inquiry: Inquiry) -> PendingQuestion {
-    PendingQuestion {
+/// Answered requests that are listed at most.
+const HISTORY_MOST: usize = 10_000;
+/// How far back answered requests are listed: 30 days.
+const HISTORY_MS: i64 = 30 * 24 * 60 * 60 * 1000;
+
+fn state(inquiry: &Inquiry, now: Timestamp) -> AnswerState {
+    match (&inquiry.answer, inquiry.settled) {
+        (Some(_), _) => AnswerState::Answered,
+        (None, _) if inquiry.until <= now => AnswerState::Expired,
+        (None, true) => AnswerState::Withdrawn,
+        (None, false) => AnswerState::Pending,
+    }
+}
+
+fn listed_inquiry(inquiry: Inquiry, now: Timestamp) -> ListedInquiry {
+    ListedInquiry {
+        state: state(&inquiry, now),
+        by: inquiry.answer.map(|answer| answer.by),
         id: inquiry.id,
         session: inquiry.session,
         root: inquiry.root,
@@ -199,4 +311,8 @@ fn question(inquiry: Inquiry) -> PendingQuestion {
         asked_at: inquiry.asked_at,
         until: inquiry.until,
     }
+}
+
+fn in_words(error: rooftree_store::Error) -> Problem {
+    error.problem()
 }

@@ -10,6 +10,7 @@
 
 mod embedded;
 mod event_feed;
+mod listed;
 mod post_queue;
 mod remote;
 mod runtime_client;
@@ -18,7 +19,11 @@ mod watch;
 
 pub use embedded::EmbeddedClient;
 pub use event_feed::{EventFeed, FeedUpdate};
+pub use listed::{
+    AnswerState, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
+    SessionQuery, SessionStanding, SessionWork, TaskQuery,
+};
 pub use post_queue::{PostQueue, UnsentPost};
 pub use remote::{RemoteClient, RemoteOptions, RetryPauses};
-pub use runtime_client::{PendingQuestion, RuntimeClient, SessionQuery, SessionWork};
+pub use runtime_client::RuntimeClient;
 pub use watch::{ConnectionState, Watch, WatchUpdate};

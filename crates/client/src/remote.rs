@@ -1,5 +1,6 @@
 //! A client of a server, over HTTP or its Unix socket.
 
+mod answers;
 mod frame_reader;
 mod http;
 mod remote_watch;
@@ -15,27 +16,36 @@ use std::{
 
 use async_trait::async_trait;
 use rooftree_protocol::{
-    BlobId, Command, Event, Part, Problem, Session, SessionId, Timestamp,
+    AgentDefinition, Command, Event, Part, Problem, QuestionId, RunId, Session, SessionId,
     api_paths::{
-        ATTACHMENTS, BOARD, COMMANDS, SESSION, SESSION_EVENTS, SESSIONS, STREAM, STREAM_ONE, TASKS,
-        fill,
+        AGENT, AGENTS, ATTACHMENTS, BOARD, COMMANDS, PERMISSION, PERMISSIONS, QUESTION, QUESTIONS,
+        RUN, RUN_TRACE, RUNS, SESSION, SESSION_EVENTS, SESSIONS, STREAM, STREAM_ONE, TASKS, fill,
     },
     command::CommandReply,
 };
 use rooftree_runtime::AttachedFile;
-use rooftree_store::{TaskRow, TaskStatus};
-use rooftree_view::{StreamPatch, StreamRequest, board::BoardSnapshot};
-use serde::Deserialize;
+use rooftree_view::{
+    RunDetail, RunItem, RunSpan, StreamPatch, StreamRequest, board::BoardSnapshot,
+};
+use serde::de::DeserializeOwned;
 
 use self::{
+    answers::{
+        AgentAnswer, AgentsAnswer, AnswerPage, EventsAnswer, PermissionsPage, QuestionsPage,
+        RunsPage, SessionsPage, SpansAnswer, TasksPage, UploadAnswer, WorkAnswer, inquiry,
+    },
     frame_reader::FrameReader,
     http::{HttpConnection, RefusedRequest},
     remote_watch::RemoteWatch,
 };
 use crate::{
-    EventFeed, PendingQuestion, RuntimeClient, SessionQuery, SessionWork, Watch,
-    event_feed::WatchFeed, stream_cursors::StreamCursors,
+    EventFeed, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery, RuntimeClient,
+    SessionQuery, SessionStanding, SessionWork, TaskQuery, Watch, event_feed::WatchFeed,
+    stream_cursors::StreamCursors,
 };
+
+/// Rows of a list that are asked for at a time: as many as a server sends.
+const PAGE: usize = 200;
 
 /// Where a server is, and how to be let in.
 #[derive(Clone)]
@@ -191,65 +201,57 @@ impl RemoteClient {
     }
 }
 
-#[derive(Deserialize)]
-struct SessionsAnswer {
-    sessions: Vec<Session>,
-}
-
-#[derive(Deserialize)]
-struct EventsAnswer {
-    events: Vec<Event>,
-}
-
-#[derive(Deserialize)]
-struct QuestionsAnswer {
-    questions: Vec<PendingQuestion>,
-}
-
-#[derive(Deserialize)]
-struct WorkAnswer {
-    state: String,
-}
-
-#[derive(Deserialize)]
-struct UploadAnswer {
-    blob: BlobId,
-}
-
-#[derive(Deserialize)]
-struct TasksAnswer {
-    tasks: Vec<TaskAnswer>,
-    next: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct TaskAnswer {
-    task: String,
-    session: SessionId,
-    kind: String,
-    title: String,
-    state: TaskStatus,
-    detail: String,
-    started_at: Timestamp,
-    ended_at: Option<Timestamp>,
-    child: Option<SessionId>,
-}
-
-impl From<TaskAnswer> for TaskRow {
-    fn from(task: TaskAnswer) -> Self {
-        Self {
-            id: task.task,
-            session: task.session,
-            kind: task.kind,
-            title: task.title,
-            status: task.state,
-            process_group: None,
-            detail: task.detail,
-            started_at: task.started_at,
-            ended_at: task.ended_at,
-            child: task.child,
-            data: serde_json::Map::new(),
+impl RemoteClient {
+    /// All rows of a list, page by page, at most `most`.
+    async fn listed<P: AnswerPage>(
+        &self,
+        path: &str,
+        query: &[(&str, Option<String>)],
+        most: usize,
+    ) -> Result<Vec<P::Row>, Problem> {
+        let given = query
+            .iter()
+            .filter_map(|(name, value)| Some((*name, value.clone()?)));
+        let given: Vec<(&str, String)> = given.collect();
+        let (mut rows, mut cursor) = (Vec::new(), None);
+        while rows.len() < most {
+            let limit = (most - rows.len()).min(PAGE).to_string();
+            let place = [("limit", Some(limit)), ("cursor", cursor.take())];
+            let place = place
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?)));
+            let query: Vec<(&str, String)> = given.iter().cloned().chain(place).collect();
+            let page: P = self.http.get_with(&fill(path, &[]), &query).await?;
+            let (found, next) = page.into_parts();
+            rows.extend(found);
+            match next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
         }
+        Ok(rows)
+    }
+
+    /// What has this path; none if it is not there for this caller.
+    async fn found<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Problem> {
+        match self.http.get(path).await {
+            Ok(found) => Ok(Some(found)),
+            Err(refused) if refused.is_not_found => Ok(None),
+            Err(refused) => Err(refused.problem),
+        }
+    }
+
+    /// The agents of the server, by name.
+    pub async fn agents(&self) -> Result<Vec<AgentDefinition>, Problem> {
+        let listed: AgentsAnswer = self.http.get(&fill(AGENTS, &[])).await?;
+        let shown = listed.agents.iter().map(|agent| self.agent(&agent.name));
+        futures::future::try_join_all(shown).await
+    }
+
+    /// One agent of the server, without the values of variables and headers of MCP servers.
+    pub async fn agent(&self, name: &str) -> Result<AgentDefinition, Problem> {
+        let shown: AgentAnswer = self.http.get(&fill(AGENT, &[name])).await?;
+        Ok(shown.definition)
     }
 }
 
@@ -263,19 +265,20 @@ impl RuntimeClient for RemoteClient {
     }
 
     async fn session(&self, id: &SessionId) -> Result<Option<Session>, Problem> {
-        match self.http.get(&fill(SESSION, &[id.as_str()])).await {
-            Ok(session) => Ok(Some(session)),
-            Err(refused) if refused.is_not_found => Ok(None),
-            Err(refused) => Err(refused.problem),
-        }
+        self.found(&fill(SESSION, &[id.as_str()])).await
     }
 
-    async fn sessions(&self, query: SessionQuery) -> Result<Vec<Session>, Problem> {
-        let agent = query.agent.map(|agent| ("agent", agent));
-        let limit = query.limit.map(|limit| ("limit", limit.to_string()));
-        let query: Vec<(&str, String)> = agent.into_iter().chain(limit).collect();
-        let found: SessionsAnswer = self.http.get_with(&fill(SESSIONS, &[]), &query).await?;
-        Ok(found.sessions)
+    async fn listed_sessions(&self, query: SessionQuery) -> Result<Vec<ListedSession>, Problem> {
+        let flag = |is_set: bool| is_set.then(|| "true".to_owned());
+        let most = query.limit.unwrap_or(SessionQuery::LIMIT);
+        let query = [
+            ("agent", query.agent),
+            ("called", query.called),
+            ("cwd", query.cwd.map(|cwd| cwd.display().to_string())),
+            ("delegated", flag(query.delegated)),
+            ("deleted", flag(query.deleted)),
+        ];
+        self.listed::<SessionsPage>(SESSIONS, &query, most).await
     }
 
     async fn events(
@@ -290,34 +293,70 @@ impl RuntimeClient for RemoteClient {
         Ok(found.events)
     }
 
-    async fn open_questions(&self) -> Result<Vec<PendingQuestion>, Problem> {
-        let path = fill(rooftree_protocol::api_paths::OPEN_QUESTIONS, &[]);
-        let found: QuestionsAnswer = self.http.get(&path).await?;
-        Ok(found.questions)
+    async fn inquiries(&self, which: InquirySelection) -> Result<Vec<ListedInquiry>, Problem> {
+        let state = match which {
+            InquirySelection::Pending => "pending",
+            InquirySelection::Answered => "answered",
+        };
+        let query = [("state", Some(state.to_owned()))];
+        let permissions = self.listed::<PermissionsPage>(PERMISSIONS, &query, usize::MAX);
+        let questions = self.listed::<QuestionsPage>(QUESTIONS, &query, usize::MAX);
+        let (permissions, questions) = futures::try_join!(permissions, questions)?;
+        let both = permissions.into_iter().chain(questions);
+        let mut found = both.map(inquiry).collect::<Result<Vec<_>, Problem>>()?;
+        found.sort_by(|one, other| (one.asked_at, &one.id).cmp(&(other.asked_at, &other.id)));
+        if which == InquirySelection::Answered {
+            found.reverse();
+        }
+        Ok(found)
+    }
+
+    async fn inquiry(&self, id: &str) -> Result<Option<ListedInquiry>, Problem> {
+        let path = if id.starts_with(QuestionId::PREFIX) {
+            QUESTION
+        } else {
+            PERMISSION
+        };
+        let found = self.found(&fill(path, &[id])).await?;
+        found.map(inquiry).transpose()
     }
 
     async fn session_work(&self, id: &SessionId) -> Result<SessionWork, Problem> {
         let found: WorkAnswer = self.http.get(&fill(SESSION, &[id.as_str()])).await?;
         Ok(SessionWork {
-            is_unfinished: found.state != "resting",
+            is_unfinished: found.state != SessionStanding::Resting,
+            is_worked_on: found.state == SessionStanding::Working,
             elsewhere: None,
         })
     }
 
-    async fn tasks(&self, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Problem> {
-        let mut tasks = Vec::new();
-        let mut cursor: Option<String> = None;
-        loop {
-            let session = session.map(|session| ("session", session.to_string()));
-            let page = cursor.take().map(|cursor| ("cursor", cursor));
-            let query: Vec<(&str, String)> = session.into_iter().chain(page).collect();
-            let page: TasksAnswer = self.http.get_with(&fill(TASKS, &[]), &query).await?;
-            tasks.extend(page.tasks.into_iter().map(TaskRow::from));
-            match page.next {
-                Some(next) => cursor = Some(next),
-                None => return Ok(tasks),
-            }
-        }
+    async fn listed_tasks(&self, query: TaskQuery) -> Result<Vec<ListedTask>, Problem> {
+        let query = [
+            ("session", query.session.map(|session| session.to_string())),
+            ("ending", query.ending),
+        ];
+        let found = self.listed::<TasksPage>(TASKS, &query, usize::MAX).await?;
+        Ok(found.into_iter().map(ListedTask::from).collect())
+    }
+
+    async fn runs(&self, query: RunQuery) -> Result<Vec<RunItem>, Problem> {
+        let most = query.limit.unwrap_or(usize::MAX);
+        let query = [
+            ("session", query.session.map(|session| session.to_string())),
+            ("parent", query.parent.map(|parent| parent.to_string())),
+            ("roots", query.roots.then(|| "true".to_owned())),
+            ("ending", query.ending),
+        ];
+        self.listed::<RunsPage>(RUNS, &query, most).await
+    }
+
+    async fn run(&self, id: &RunId) -> Result<Option<RunDetail>, Problem> {
+        self.found(&fill(RUN, &[id.as_str()])).await
+    }
+
+    async fn run_spans(&self, id: &RunId) -> Result<Vec<RunSpan>, Problem> {
+        let found: SpansAnswer = self.http.get(&fill(RUN_TRACE, &[id.as_str()])).await?;
+        Ok(found.spans)
     }
 
     async fn board(&self, agent: Option<&str>) -> Result<BoardSnapshot, Problem> {

@@ -2,15 +2,16 @@
 
 use async_trait::async_trait;
 use rooftree_protocol::{
-    Command, Event, EventBody, Part, Problem, RunId, Session, SessionId, Timestamp,
-    command::CommandReply,
+    Command, Event, Part, Problem, RunId, Session, SessionId, command::CommandReply,
 };
 use rooftree_runtime::AttachedFile;
 use rooftree_store::TaskRow;
-use rooftree_view::{StreamRequest, board::BoardSnapshot};
-use serde::{Deserialize, Serialize};
+use rooftree_view::{RunDetail, RunItem, RunSpan, StreamRequest, board::BoardSnapshot};
 
-use crate::{EventFeed, Watch};
+use crate::{
+    EventFeed, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery, SessionQuery,
+    SessionWork, TaskQuery, Watch,
+};
 
 /// What a program can do with a runtime. Errors say what failed, why, and what to do.
 #[async_trait]
@@ -22,8 +23,14 @@ pub trait RuntimeClient: Send + Sync {
     /// One session by id; none if there is none that the caller may see.
     async fn session(&self, id: &SessionId) -> Result<Option<Session>, Problem>;
 
+    /// Sessions with how their work stands, most recently updated first.
+    async fn listed_sessions(&self, query: SessionQuery) -> Result<Vec<ListedSession>, Problem>;
+
     /// Sessions, most recently updated first.
-    async fn sessions(&self, query: SessionQuery) -> Result<Vec<Session>, Problem>;
+    async fn sessions(&self, query: SessionQuery) -> Result<Vec<Session>, Problem> {
+        let listed = self.listed_sessions(query).await?;
+        Ok(listed.into_iter().map(|listed| listed.session).collect())
+    }
 
     /// Events of a session with a number above `after`, in order, at most `limit`.
     async fn events(
@@ -33,14 +40,41 @@ pub trait RuntimeClient: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Event>, Problem>;
 
+    /// Permission requests and questions.
+    async fn inquiries(&self, which: InquirySelection) -> Result<Vec<ListedInquiry>, Problem>;
+
+    /// One permission request or question by its whole id.
+    async fn inquiry(&self, id: &str) -> Result<Option<ListedInquiry>, Problem>;
+
     /// Permission requests and questions that wait for an answer, the oldest first.
-    async fn open_questions(&self) -> Result<Vec<PendingQuestion>, Problem>;
+    async fn open_questions(&self) -> Result<Vec<ListedInquiry>, Problem> {
+        self.inquiries(InquirySelection::Pending).await
+    }
 
     /// Whether something is left to do in a session, and who works on it.
     async fn session_work(&self, id: &SessionId) -> Result<SessionWork, Problem>;
 
+    /// Background agents and programs, the latest first.
+    async fn listed_tasks(&self, query: TaskQuery) -> Result<Vec<ListedTask>, Problem>;
+
     /// Background agents and programs, of one session or of all, the latest first.
-    async fn tasks(&self, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Problem>;
+    async fn tasks(&self, session: Option<&SessionId>) -> Result<Vec<TaskRow>, Problem> {
+        let query = TaskQuery {
+            session: session.cloned(),
+            ..TaskQuery::default()
+        };
+        let listed = self.listed_tasks(query).await?;
+        Ok(listed.into_iter().map(|listed| listed.task).collect())
+    }
+
+    /// Runs, the latest first.
+    async fn runs(&self, query: RunQuery) -> Result<Vec<RunItem>, Problem>;
+
+    /// One run by its whole id.
+    async fn run(&self, id: &RunId) -> Result<Option<RunDetail>, Problem>;
+
+    /// When a run and those below it worked and waited.
+    async fn run_spans(&self, id: &RunId) -> Result<Vec<RunSpan>, Problem>;
 
     /// The board as it is now, of one agent or of all.
     async fn board(&self, agent: Option<&str>) -> Result<BoardSnapshot, Problem>;
@@ -53,47 +87,4 @@ pub trait RuntimeClient: Send + Sync {
 
     /// Watches sessions and topics from their cursors on.
     fn watch(&self, request: StreamRequest) -> Watch;
-}
-
-/// How the work of a session stands.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SessionWork {
-    /// Whether a run is open or mail waits.
-    pub is_unfinished: bool,
-    /// The living process that works on it, if that is neither this one nor the server.
-    pub elsewhere: Option<String>,
-}
-
-/// Which sessions to list.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionQuery {
-    /// Only of this agent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<String>,
-    /// At most this many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<usize>,
-}
-
-/// A permission request or question that waits for an answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PendingQuestion {
-    /// `per_…` or `que_…`.
-    pub id: String,
-    /// The session that asks.
-    pub session: SessionId,
-    /// The first session above it.
-    pub root: SessionId,
-    /// The run that asks.
-    pub run: Option<RunId>,
-    /// The agent that asks.
-    pub agent: String,
-    /// Names exactly what is asked.
-    pub digest: String,
-    /// What is asked, as the journal has it.
-    pub asked: EventBody,
-    /// Since when.
-    pub asked_at: Timestamp,
-    /// When it is answered by itself.
-    pub until: Timestamp,
 }

@@ -18,8 +18,6 @@ pub const SESSION_MESSAGES: &str = "/sessions/{session}/messages";
 pub const SESSION_READ: &str = "/sessions/{session}/read";
 /// Commands of every kind: `POST` carries one out.
 pub const COMMANDS: &str = "/commands";
-/// Permission requests and questions that wait for an answer.
-pub const OPEN_QUESTIONS: &str = "/open-questions";
 /// The messages that wait in a session's inbox.
 pub const SESSION_QUEUE: &str = "/sessions/{session}/queue";
 /// One message that waits: `PUT` replaces it, `DELETE` withdraws it.

@@ -15,6 +15,8 @@ pub mod import;
 mod messages;
 mod queries;
 mod rules;
+mod run_items;
+mod run_spans;
 mod runs;
 mod sessions;
 mod undo;
@@ -37,6 +39,7 @@ pub use self::{
     attachment::AttachedFile,
     files::{AuditedFileChange, FileChangeIntent},
     queries::{ListPage, Queries},
+    run_spans::gather_spans,
 };
 use crate::{
     Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, board::BoardHub,

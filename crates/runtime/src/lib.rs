@@ -64,7 +64,7 @@ pub use error::Error;
 pub use handle::{
     AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, Handle, InvitedPerson,
     IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, Queries, RequestKey,
-    TOKEN_PREFIX,
+    TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

@@ -22,7 +22,6 @@ mod idempotency;
 mod inquiry_types;
 mod login;
 mod messages;
-mod open_questions;
 mod openapi;
 mod page;
 mod permissions;
@@ -98,7 +97,6 @@ fn routes() -> Vec<ApiRoute> {
         demo::routes(),
         commands::routes(),
         events::routes(),
-        open_questions::routes(),
         stream::routes(),
         login::routes(),
         tokens::routes(),

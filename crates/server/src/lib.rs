@@ -20,7 +20,6 @@ mod openai;
 mod request_body;
 mod routes;
 mod server;
-mod trace;
 mod ui;
 
 pub use access::{AccessOptions, AddressRange, TrustedProxies};
@@ -36,5 +35,4 @@ pub use error::Error;
 pub use local_socket::{LocalSocketOptions, PeerCheck};
 pub use routes::callbacks::{BODY_BYTES, CallbackHandler, CallbackOutcome, IncomingCallback};
 pub use server::{HttpServer, HttpServerOptions};
-pub use trace::gather_spans;
 pub use ui::UiSource;

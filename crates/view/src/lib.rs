@@ -29,6 +29,7 @@ pub mod figures;
 mod inquiry;
 mod queries;
 mod run;
+mod run_item;
 mod run_parts;
 mod session;
 mod spans;
@@ -42,6 +43,7 @@ mod tree;
 pub use canonical_json::event_from_json;
 pub use inquiry::OpenInquiry;
 pub use run::{RunCounts, RunLog, RunOrigin, RunReply, TreeRun};
+pub use run_item::{RunDetail, RunItem, RunWorkState};
 pub use run_parts::{
     FINISHED_CALLS, NOTICES, ReportedEnd, RunActivity, RunPhase, TreeCall, TreeNotice, TreeWait,
     WAITS,

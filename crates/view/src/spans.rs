@@ -7,12 +7,12 @@ use rooftree_protocol::{
     event::{RunMode, WaitReason},
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{RunTreeView, TreeRun, trace_steps::TraceStep};
 
 /// One run: when it worked and waited, and what came of it.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunSpan {
     /// Which run.
     pub run: RunId,
@@ -47,7 +47,7 @@ pub struct RunSpan {
 }
 
 /// A while in which a run could not go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitSpan {
     /// Who was waited for.
     pub cause: WaitCause,
@@ -58,7 +58,7 @@ pub struct WaitSpan {
 }
 
 /// Who is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitCause {
     /// A person, who must answer.

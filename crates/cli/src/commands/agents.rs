@@ -51,6 +51,17 @@ enum Action {
     Rm(remove::Arguments),
 }
 
+impl Arguments {
+    /// Whether it can be asked of a server too. What a model would read is put together where it runs.
+    pub fn can_be_sent(&self) -> bool {
+        match &self.action {
+            Action::List(_) => true,
+            Action::Show(arguments) => arguments.is_about_definition(),
+            _ => false,
+        }
+    }
+}
+
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     match arguments.action {

@@ -2,10 +2,7 @@
 
 mod draw;
 
-use std::{
-    io::{self, IsTerminal},
-    sync::Arc,
-};
+use std::io::{self, IsTerminal};
 
 use clap::{Args, ValueEnum};
 use rooftree_client::{ConnectionState, RuntimeClient, Watch, WatchUpdate};
@@ -18,12 +15,10 @@ use rooftree_view::{
 
 use self::draw::{BoardLook, lines};
 use crate::{
-    control,
     environment::Environment,
     exit::Exit,
     listing,
     output::{self, StdoutReader},
-    server_connection::ServerConnection,
     terminal::{self, screen::TerminalScreen},
 };
 
@@ -61,7 +56,7 @@ enum BoardFormat {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let Some(client) = client(environment)? else {
+    let Some(client) = environment.client()? else {
         return nothing(&arguments, environment);
     };
     let is_terminal = io::stdout().is_terminal();
@@ -76,15 +71,6 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     } else {
         stream(watch, &arguments).await
     }
-}
-
-/// The server that was named, else the database of this machine, if there is one.
-fn client(environment: &Environment) -> Result<Option<Arc<dyn RuntimeClient>>, Problem> {
-    if let Some(server) = ServerConnection::of(environment)? {
-        return Ok(Some(Arc::new(server.client)));
-    }
-    let handle = environment.reading()?;
-    Ok(handle.as_ref().map(control::client))
 }
 
 /// Changes of the board, as they happen.

@@ -41,6 +41,13 @@ enum Action {
     Import(import::Arguments),
 }
 
+impl Arguments {
+    /// Whether a server can do it too. Rules of settings are files of its machine.
+    pub fn can_be_sent(&self) -> bool {
+        !matches!(self.action, Action::Rules(_) | Action::Import(_))
+    }
+}
+
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     match arguments.action {

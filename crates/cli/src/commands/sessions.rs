@@ -24,16 +24,17 @@ mod switch;
 mod transcript;
 mod undo;
 
-use std::ffi::OsString;
+use std::{ffi::OsString, sync::Arc};
 
 use clap::{Args, Subcommand};
+use rooftree_client::RuntimeClient;
 use rooftree_protocol::{Command, ErrorCode, Problem, Session, SessionId};
 use rooftree_runtime::{Handle, Queries};
 
 use self::find::LookupScope;
 pub(crate) use crate::session_lookup as find;
 use crate::{
-    control::{owner, send_for_session},
+    control::{changed_session, owner},
     environment::Environment,
     exit::Exit,
 };
@@ -88,6 +89,25 @@ enum Action {
     Rm(remove::Arguments),
     /// Bring a deleted session back
     Restore(restore::Arguments),
+}
+
+impl Arguments {
+    /// Whether a server can do it too.
+    pub fn can_be_sent(&self) -> bool {
+        matches!(
+            self.action,
+            Action::List(_)
+                | Action::Show(_)
+                | Action::Fork(_)
+                | Action::Rename(_)
+                | Action::Pin(_)
+                | Action::Unpin(_)
+                | Action::Set(_)
+                | Action::Clear(_)
+                | Action::Rm(_)
+                | Action::Restore(_)
+        )
+    }
 }
 
 /// What is left to do when a command about sessions is done.
@@ -150,12 +170,14 @@ fn control(environment: &Environment) -> Result<Handle, Problem> {
     }
 }
 
-/// The session that was typed, and the way to change it.
-async fn target(environment: &Environment, typed: &str) -> Result<(Handle, Session), Problem> {
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let session = find::session(&queries, typed, LookupScope::Live).await?;
-    Ok((handle, session))
+/// The runtime to read one of the sessions of, wherever it is.
+fn reader(environment: &Environment) -> Result<Arc<dyn RuntimeClient>, Problem> {
+    environment.client()?.ok_or_else(none_yet)
+}
+
+/// The runtime to change one of the sessions of, wherever it is.
+fn changer(environment: &Environment) -> Result<Arc<dyn RuntimeClient>, Problem> {
+    environment.changing_client(owner())?.ok_or_else(none_yet)
 }
 
 /// Sends a command about the session that was typed, and gives the session as it is then.
@@ -164,8 +186,9 @@ async fn change(
     typed: &str,
     command: impl FnOnce(SessionId) -> Command,
 ) -> Result<Session, Problem> {
-    let (handle, session) = target(environment, typed).await?;
-    send_for_session(&handle, command(session.id)).await
+    let client = changer(environment)?;
+    let session = find::session(&*client, typed, LookupScope::Live).await?;
+    changed_session(&*client, command(session.id)).await
 }
 
 fn none_yet() -> Problem {

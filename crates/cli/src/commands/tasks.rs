@@ -37,6 +37,13 @@ enum Action {
     Send(send::Arguments),
 }
 
+impl Arguments {
+    /// Whether a server can do it too.
+    pub fn can_be_sent(&self) -> bool {
+        matches!(self.action, Action::List(_) | Action::Stop(_))
+    }
+}
+
 /// Does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     match arguments.action {

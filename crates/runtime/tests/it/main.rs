@@ -34,6 +34,7 @@ mod recovery;
 mod resting;
 mod retry;
 mod secret_funnel;
+mod secret_rows;
 mod servers;
 mod services;
 mod sessions;

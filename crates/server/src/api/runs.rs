@@ -16,8 +16,9 @@ use rooftree_protocol::{
     api_paths::{RUN, RUN_BACKGROUND, RUN_CANCEL, RUN_TRACE, RUNS},
     event::RunMode,
 };
-use rooftree_store::{Owner, RunFilter, RunRow};
-use rooftree_view::{RunTreeView, TreeRun, trace};
+use rooftree_runtime::gather_spans;
+use rooftree_store::{RunFilter, RunRow};
+use rooftree_view::{RunDetail, trace};
 
 use super::{
     ApiProblem, ApiState,
@@ -25,12 +26,9 @@ use super::{
     extract::QueryParameters,
     page,
     route_table::ApiRoute,
-    run_types::{
-        RunItem, RunListPage, RunListQuery, RunTrace, RunWorkState, TraceFormat, TraceQuery,
-    },
+    run_types::{RunListPage, RunListQuery, RunTrace, TraceFormat, TraceQuery},
     sessions,
 };
-use crate::gather_spans;
 
 pub(super) fn routes() -> Vec<ApiRoute> {
     vec![
@@ -40,7 +38,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             .answers::<RunListPage>(200),
         ApiRoute::get(RUN, show)
             .needs(AccessScope::Read, "Shows one run")
-            .answers::<RunItem>(200),
+            .answers::<RunDetail>(200),
         ApiRoute::post(RUN_CANCEL, cancel)
             .needs(AccessScope::Chat, "Stops a run and those below it")
             .answers_nothing(202)
@@ -78,13 +76,14 @@ async fn list(
         session,
         parent,
         roots: query.roots,
+        ending: query.ending,
         before,
         limit: limit + 1,
         ..RunFilter::default()
     };
     let rows = queries.runs(filter).await?;
     for row in rows.iter().take(limit) {
-        runs.extend(item(&state, &who, row).await?);
+        runs.extend(queries.run_item(row).await?);
     }
     if rows.len() > limit {
         let last = rows.get(limit - 1).and_then(|row| row.started.run.as_ref());
@@ -97,10 +96,10 @@ async fn show(
     State(state): State<Arc<ApiState>>,
     RequestPrincipal(who): RequestPrincipal,
     Path(id): Path<String>,
-) -> Result<Json<RunItem>, ApiProblem> {
+) -> Result<Json<RunDetail>, ApiProblem> {
     let row = find(&state, &who, &id).await?;
-    let item = item(&state, &who, &row).await?;
-    item.map(Json).ok_or_else(|| missing(&id))
+    let detail = state.options.handle.queries(&who).run_detail(row).await?;
+    detail.map(Json).ok_or_else(|| missing(&id))
 }
 
 async fn cancel(
@@ -205,57 +204,5 @@ fn refuse_ended(row: &RunRow, id: &str) -> Result<(), ApiProblem> {
     match row.ended {
         Some(_) => Err(ApiProblem::conflict(format!("the run {id} has ended"))),
         None => Ok(()),
-    }
-}
-
-/// What the first and the last event tell of a run.
-async fn item(
-    state: &ApiState,
-    who: &Principal,
-    row: &RunRow,
-) -> Result<Option<RunItem>, ApiProblem> {
-    let mut tree = RunTreeView::default();
-    tree.apply(&row.started);
-    if let Some(ended) = &row.ended {
-        tree.apply(ended);
-    }
-    let Some(run) = row.started.run.as_ref().and_then(|run| tree.run(run)) else {
-        return Ok(None);
-    };
-    let work = match row.ended {
-        Some(_) => RunWorkState::Ended,
-        None => {
-            let queries = state.options.handle.queries(who);
-            let owner = queries.owner(&run.session).await?;
-            let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
-            if works {
-                RunWorkState::Running
-            } else {
-                RunWorkState::Unfinished
-            }
-        }
-    };
-    Ok(Some(listed(run, work)))
-}
-
-fn listed(run: &TreeRun, state: RunWorkState) -> RunItem {
-    RunItem {
-        run: run.run.clone(),
-        session: run.session.clone(),
-        agent: run.agent.clone(),
-        parent: run.origin.parent_run.clone(),
-        mode: run.mode(),
-        state,
-        status: run.status(),
-        verified: run.verified(),
-        model: run.model.clone(),
-        title: run.origin.title.clone(),
-        text: run.end.as_ref().map(|end| end.text.clone()),
-        turns: run.total_turns(),
-        calls: run.total_calls(),
-        usage: run.own_usage(),
-        started_at: run.started_at,
-        duration_ms: run.duration_ms(),
-        error: run.end.as_ref().and_then(|end| end.error.clone()),
     }
 }

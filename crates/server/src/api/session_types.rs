@@ -19,6 +19,12 @@ pub(super) struct SessionListQuery {
     pub(super) q: Option<String>,
     /// Only those that this session delegated to; without it, only sessions of people.
     pub(super) parent: Option<String>,
+    /// Only those with this id, this end of an id or this name; also delegated ones.
+    pub(super) called: Option<String>,
+    /// Also those that agents opened for others.
+    pub(super) delegated: bool,
+    /// Only those in this directory.
+    pub(super) cwd: Option<PathBuf>,
     /// Only those in this state.
     pub(super) state: Option<SessionWorkState>,
     /// Only pinned ones, or only others.

@@ -17,7 +17,7 @@ use rooftree_protocol::{
     command::{CommandReply, NewSession},
 };
 use rooftree_runtime::Queries;
-use rooftree_store::{Owner, SessionFilter, SessionListCursor};
+use rooftree_store::{SessionFilter, SessionListCursor};
 
 use super::{
     ApiProblem, ApiState,
@@ -74,6 +74,7 @@ async fn list(
         Some(parent) => Some(find(&state, &who, parent).await?.id),
         None => None,
     };
+    let only_of_people = parent.is_none() && query.called.is_none() && !query.delegated;
     let mut after: Option<SessionListCursor> = page::decode(query.cursor.as_deref())?;
     let unfinished = queries.unfinished().await?;
     let (mut sessions, mut scanned, mut next) = (Vec::new(), 0, None);
@@ -81,7 +82,9 @@ async fn list(
         let filter = SessionFilter {
             agent: query.agent.clone(),
             parent: parent.clone(),
-            top_level: parent.is_none().then_some(true),
+            top_level: only_of_people.then_some(true),
+            called: query.called.clone(),
+            cwd: query.cwd.clone(),
             deleted: query.deleted,
             after: after.take(),
             limit: page::limit(None),
@@ -137,9 +140,7 @@ async fn work_state(
     if !unfinished.contains(&session.id) {
         return Ok(SessionWorkState::Resting);
     }
-    let owner = queries.owner(&session.id).await?;
-    let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
-    Ok(if works {
+    Ok(if queries.is_worked_on(&session.id).await? {
         SessionWorkState::Working
     } else {
         SessionWorkState::Unfinished

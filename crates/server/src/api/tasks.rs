@@ -13,6 +13,7 @@ use rooftree_protocol::{
     api_paths::{TASK, TASK_OUTPUT, TASK_SEND, TASK_STOP, TASKS},
     command::{Address, Delivery},
 };
+use rooftree_runtime::Queries;
 use rooftree_store::{TaskFilter, TaskRow, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,6 +67,8 @@ struct TaskListQuery {
     session: Option<String>,
     /// Only those in this state.
     state: Option<TaskState>,
+    /// Only those whose id ends so.
+    ending: Option<String>,
     /// Where the page begins: `next` of the page before.
     cursor: Option<String>,
     /// At most this many, up to 200.
@@ -119,6 +122,11 @@ struct TaskItem {
     /// For an agent: the session it works in.
     #[serde(skip_serializing_if = "Option::is_none")]
     child: Option<SessionId>,
+    /// For an agent: its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    /// Not ended, and no process works on it: it goes on when its session does.
+    is_left: bool,
 }
 
 /// Where to begin.
@@ -149,25 +157,28 @@ struct TaskMessage {
     text: String,
 }
 
-impl From<TaskRow> for TaskItem {
-    fn from(row: TaskRow) -> Self {
-        Self {
-            task: row.id,
-            session: row.session,
-            kind: row.kind,
-            title: row.title,
-            state: match row.status {
-                TaskStatus::Running => TaskState::Running,
-                TaskStatus::Completed => TaskState::Completed,
-                TaskStatus::Failed => TaskState::Failed,
-                TaskStatus::Cancelled => TaskState::Cancelled,
-            },
-            detail: row.detail,
-            started_at: row.started_at,
-            ended_at: row.ended_at,
-            child: row.child,
-        }
-    }
+/// A task with whether a process works on it.
+async fn item(queries: &Queries, row: TaskRow) -> Result<TaskItem, ApiProblem> {
+    let is_left = row.status == TaskStatus::Running && queries.is_left(&row).await?;
+    let agent = row.data.get("agent").and_then(|agent| agent.as_str());
+    Ok(TaskItem {
+        agent: agent.map(str::to_owned),
+        is_left,
+        task: row.id,
+        session: row.session,
+        kind: row.kind,
+        title: row.title,
+        state: match row.status {
+            TaskStatus::Running => TaskState::Running,
+            TaskStatus::Completed => TaskState::Completed,
+            TaskStatus::Failed => TaskState::Failed,
+            TaskStatus::Cancelled => TaskState::Cancelled,
+        },
+        detail: row.detail,
+        started_at: row.started_at,
+        ended_at: row.ended_at,
+        child: row.child,
+    })
 }
 
 async fn list(
@@ -182,19 +193,23 @@ async fn list(
     let limit = page::limit(query.limit);
     let filter = TaskFilter {
         session,
+        ending: query.ending,
         after: page::decode(query.cursor.as_deref())?,
         limit: limit + 1,
         ..TaskFilter::default()
     };
-    let rows = state.options.handle.queries(&who).tasks(filter).await?;
+    let queries = state.options.handle.queries(&who);
+    let rows = queries.tasks(filter).await?;
     let last = rows.get(limit - 1).filter(|_| rows.len() > limit);
     let next = last.map(|last| page::encode(&last.id));
-    let tasks = rows.into_iter().take(limit).map(TaskItem::from);
-    let is_meant = |task: &TaskItem| query.state.is_none_or(|state| state == task.state);
-    Ok(Json(TaskListPage {
-        tasks: tasks.filter(is_meant).collect(),
-        next,
-    }))
+    let mut tasks = Vec::new();
+    for row in rows.into_iter().take(limit) {
+        let task = item(&queries, row).await?;
+        if query.state.is_none_or(|state| state == task.state) {
+            tasks.push(task);
+        }
+    }
+    Ok(Json(TaskListPage { tasks, next }))
 }
 
 async fn show(
@@ -203,7 +218,8 @@ async fn show(
     Path(id): Path<String>,
 ) -> Result<Json<TaskItem>, ApiProblem> {
     let row = find(&state, &who, &id).await?;
-    Ok(Json(row.into()))
+    let queries = state.options.handle.queries(&who);
+    item(&queries, row).await.map(Json)
 }
 
 async fn output(

@@ -10,10 +10,12 @@
 mod access;
 mod agent_server;
 mod answers;
+mod api_agent_files;
 mod api_context;
 mod api_document;
 mod api_idempotency;
 mod api_permissions;
+mod api_questions;
 mod api_runs;
 mod api_scene;
 mod api_schemathesis;

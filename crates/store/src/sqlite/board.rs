@@ -14,13 +14,13 @@ use crate::{BoardChild, BoardCursor, BoardQuery, BoardRecord, BoardRecords, Erro
 
 /// Root sessions that ask for attention, each by an index of its own.
 const URGENT: [&str; 5] = [
-    "SELECT coalesce(root_number, number) FROM session WHERE run IS NOT NULL AND tenant = :tenant",
+    "SELECT coalesce(root_number, number) FROM session INDEXED BY session_run WHERE run IS NOT NULL AND tenant = :tenant",
     "SELECT coalesce(s.root_number, s.number) FROM mailbox m JOIN session s ON s.number = m.session
      WHERE m.waits = 1 AND s.tenant = :tenant",
     "SELECT coalesce(s.root_number, s.number) FROM inquiry i JOIN session s ON s.number = i.session
      WHERE i.settled = 0 AND s.tenant = :tenant",
-    "SELECT number FROM session WHERE unseen_failure = 1 AND tenant = :tenant",
-    "SELECT coalesce(root_number, number) FROM session WHERE pinned_at IS NOT NULL AND tenant = :tenant",
+    "SELECT number FROM session INDEXED BY session_failed WHERE unseen_failure = 1 AND tenant = :tenant",
+    "SELECT coalesce(root_number, number) FROM session INDEXED BY session_pinned WHERE pinned_at IS NOT NULL AND tenant = :tenant",
 ];
 
 /// The others, the latest first: of a whole tenant, or of one person.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use clap::Args;
+use rooftree_client::{RuntimeClient, SessionQuery};
 use rooftree_protocol::{AgentDefinition, Problem, Timestamp};
-use rooftree_runtime::{Clock, Queries, SystemClock, definitions::ShadowedDefinition};
-use rooftree_store::SessionFilter;
+use rooftree_runtime::{Clock, SystemClock, definitions::ShadowedDefinition};
 use rooftree_tools::declared;
 use serde::Serialize;
 
@@ -16,6 +16,7 @@ use crate::{
     human_format::{ago, place},
     listing::{self, ListFormat, ListItem, ListOutput},
     output,
+    server_connection::ServerConnection,
     table::{ColumnShrink, TextTable},
     terminal::run_text::model,
 };
@@ -47,12 +48,21 @@ impl ListItem for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let here = AgentsContext::look(environment)?;
-    let store = environment.queries()?;
+    let server = ServerConnection::of(environment)?;
+    let client = environment.client()?;
+    let (mut definitions, mut notes) = (Vec::new(), Vec::new());
+    if let Some(server) = &server {
+        definitions.extend(server.client.agents().await?.into_iter().map(Arc::new));
+    } else {
+        let here = AgentsContext::look(environment)?;
+        definitions = here.project.definitions.all();
+        notes.extend(here.project.definitions.hidden().iter().map(overridden));
+        notes.extend(here.project.remarks);
+    }
     let mut rows = Vec::new();
-    for definition in here.project.definitions.all() {
+    for definition in definitions {
         if arguments.all || !definition.hidden {
-            let used_at = used_at(store.as_ref(), &definition.name).await?;
+            let used_at = used_at(client.as_deref(), &definition.name).await?;
             rows.push(Row {
                 definition: Arc::new(super::show::without_secrets(&definition)),
                 used_at,
@@ -66,27 +76,27 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         table,
     )?;
     if arguments.output.format == ListFormat::Table {
-        for hidden in here.project.definitions.hidden() {
-            output::print_note(environment, &overridden(&hidden));
-        }
-        for remark in &here.project.remarks {
-            output::print_note(environment, remark);
+        for note in &notes {
+            output::print_note(environment, note);
         }
     }
     Ok(Exit::DONE)
 }
 
-async fn used_at(store: Option<&Queries>, agent: &str) -> Result<Option<Timestamp>, Problem> {
-    let Some(store) = store else { return Ok(None) };
-    let filter = SessionFilter {
-        agent: Some(agent.to_owned()),
-        limit: 1,
-        ..SessionFilter::default()
+async fn used_at(
+    client: Option<&dyn RuntimeClient>,
+    agent: &str,
+) -> Result<Option<Timestamp>, Problem> {
+    let Some(client) = client else {
+        return Ok(None);
     };
-    let found = store
-        .sessions(filter)
-        .await
-        .map_err(|error| error.problem())?;
+    let query = SessionQuery {
+        agent: Some(agent.to_owned()),
+        delegated: true,
+        limit: Some(1),
+        ..SessionQuery::default()
+    };
+    let found = client.sessions(query).await?;
     Ok(found.first().map(|session| session.updated_at))
 }
 

@@ -13,7 +13,10 @@ use rooftree_runtime::{
 use serde_json::json;
 
 use super::{AgentsContext, effective, mode, source};
-use crate::{environment::Environment, exit::Exit, human_format::place, output};
+use crate::{
+    environment::Environment, exit::Exit, human_format::place, output,
+    server_connection::ServerConnection,
+};
 
 /// Options of `agents show`.
 #[derive(Args, Debug)]
@@ -48,8 +51,20 @@ enum AgentShowFormat {
     Json,
 }
 
+impl Arguments {
+    /// Whether only the definition is asked for.
+    pub fn is_about_definition(&self) -> bool {
+        !self.effective && !self.prompt
+    }
+}
+
 /// Prints it.
 pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    if let Some(server) = ServerConnection::of(environment)? {
+        let definition = server.client.agent(&arguments.name).await?;
+        output::print(&described(&definition, arguments.format)?)?;
+        return Ok(Exit::DONE);
+    }
     let here = AgentsContext::look(environment)?;
     let definition = here.project.definitions.find(&arguments.name)?;
     let text = if arguments.prompt {
@@ -66,10 +81,8 @@ pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result
         } else {
             effective.text()
         }
-    } else if arguments.format == AgentShowFormat::Json {
-        output::json_page(&without_secrets(&definition))?
     } else {
-        page(&definition)
+        described(&definition, arguments.format)?
     };
     output::print(&text)?;
     Ok(Exit::DONE)
@@ -122,6 +135,13 @@ async fn profile(here: &AgentsContext, definition: &AgentDefinition) -> ModelPro
     here.models.catalog.prepare(&choice).await;
     let facts = here.models.catalog.facts(&choice);
     facts.map_or(ModelProfile::Full, |facts| facts.effective_profile())
+}
+
+fn described(definition: &AgentDefinition, format: AgentShowFormat) -> Result<String, Problem> {
+    match format {
+        AgentShowFormat::Json => output::json_page(&without_secrets(definition)),
+        AgentShowFormat::Text => Ok(page(definition)),
+    }
 }
 
 fn page(definition: &AgentDefinition) -> String {

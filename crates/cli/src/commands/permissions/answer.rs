@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
+use rooftree_client::{ListedInquiry, RuntimeClient};
 use rooftree_protocol::{
     Answer, Command, ErrorCode, EventBody, PermissionDecision, PermissionId, PermissionScope,
     Problem, Question, QuestionId, QuestionReply,
 };
-use rooftree_runtime::{Handle, Queries, saved_rules};
-use rooftree_store::Inquiry;
+use rooftree_runtime::saved_rules;
 
 use super::find;
 use crate::{
-    control::{named_owner, owner},
     environment::Environment,
     exit::Exit,
     human_format::place,
@@ -103,9 +102,8 @@ pub async fn deny(arguments: DenyArguments, environment: &Environment) -> Result
 }
 
 async fn permit(environment: &Environment, id: &str, answer: Answer) -> Result<Exit, Problem> {
-    let handle = find::control(environment)?;
-    let queries = handle.queries(&owner());
-    let asked = find::inquiry(&queries, id).await?;
+    let client = find::answering(environment)?;
+    let asked = find::inquiry(&*client, id).await?;
     // Bind the answer to the request as it is now, so that it cannot answer a changed one.
     let digest = Some(asked.digest.clone()).filter(|digest| !digest.is_empty());
     let answer = Answer { digest, ..answer };
@@ -116,16 +114,15 @@ async fn permit(environment: &Environment, id: &str, answer: Answer) -> Result<E
         permission,
         answer: answer.clone(),
     };
-    give(&handle, command).await?;
-    output::print_note(environment, &said(&queries, &asked, &answer).await?);
-    print_delivery(environment, &queries, &asked).await
+    client.send(command).await?;
+    output::print_note(environment, &said(&*client, &asked, &answer).await?);
+    print_delivery(environment, &*client, &asked).await
 }
 
 /// Answers an agent's questions.
 pub async fn reply(arguments: AnswerArguments, environment: &Environment) -> Result<Exit, Problem> {
-    let handle = find::control(environment)?;
-    let queries = handle.queries(&owner());
-    let asked = find::inquiry(&queries, &arguments.id).await?;
+    let client = find::answering(environment)?;
+    let asked = find::inquiry(&*client, &arguments.id).await?;
     let reply = match &asked.asked {
         _ if arguments.decline => QuestionReply::Declined {
             because: arguments.because,
@@ -145,19 +142,17 @@ pub async fn reply(arguments: AnswerArguments, environment: &Environment) -> Res
     };
     let question = QuestionId::parse(&asked.id)
         .map_err(|_| usage(format!("{} is not asked that way", asked.id)).cause(BY_KIND))?;
-    give(&handle, Command::Reply { question, reply }).await?;
+    client.send(Command::Reply { question, reply }).await?;
     output::print_note(environment, &format!("{word}: {}", asked.id));
-    print_delivery(environment, &queries, &asked).await
-}
-
-/// Answers in the name of the account, which others are told.
-async fn give(handle: &Handle, command: Command) -> Result<(), Problem> {
-    let given = handle.send(&named_owner(), command).await;
-    given.map(drop).map_err(|error| error.problem())
+    print_delivery(environment, &*client, &asked).await
 }
 
 /// What was answered, with the exact rule that is saved.
-async fn said(store: &Queries, asked: &Inquiry, answer: &Answer) -> Result<String, Problem> {
+async fn said(
+    client: &dyn RuntimeClient,
+    asked: &ListedInquiry,
+    answer: &Answer,
+) -> Result<String, Problem> {
     let EventBody::PermissionRequested {
         tool, title, rule, ..
     } = &asked.asked
@@ -172,10 +167,7 @@ async fn said(store: &Queries, asked: &Inquiry, answer: &Answer) -> Result<Strin
         PermissionScope::Once => return Ok(format!("allowed once: {what}")),
         PermissionScope::Session => format!("in session {}", short(&asked.root)),
         PermissionScope::Project => {
-            let root = store
-                .session(&asked.root)
-                .await
-                .map_err(|error| error.problem())?;
+            let root = client.session(&asked.root).await?;
             let home = root.map(|root| place(&saved_rules::project(&root.cwd)));
             format!("below {}", home.unwrap_or_else(|| "its project".into()))
         }
@@ -190,10 +182,10 @@ async fn said(store: &Queries, asked: &Inquiry, answer: &Answer) -> Result<Strin
 /// Prints whether the answer is delivered now, or else how to resume the session.
 async fn print_delivery(
     environment: &Environment,
-    store: &Queries,
-    asked: &Inquiry,
+    client: &dyn RuntimeClient,
+    asked: &ListedInquiry,
 ) -> Result<Exit, Problem> {
-    if !find::is_awake(store, &asked.session).await? {
+    if !find::is_awake(client, &asked.session).await? {
         let root = short(&asked.root);
         output::print_note(
             environment,

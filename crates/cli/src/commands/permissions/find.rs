@@ -1,10 +1,13 @@
 //! Finds a pending request by its id, and checks whether the process that asked is alive to receive the answer.
 
+use std::sync::Arc;
+
+use rooftree_client::{ListedInquiry, RuntimeClient};
 use rooftree_protocol::{ErrorCode, Problem, SessionId};
-use rooftree_runtime::{Handle, Queries};
-use rooftree_store::{Inquiry, Owner};
+use rooftree_runtime::Handle;
 
 use crate::{
+    control::named_owner,
     environment::Environment,
     id_lookup::{self, IdCandidate, REQUEST},
 };
@@ -18,14 +21,18 @@ pub fn control(environment: &Environment) -> Result<Handle, Problem> {
     }
 }
 
+/// The runtime whose requests are answered, wherever it is.
+pub fn answering(environment: &Environment) -> Result<Arc<dyn RuntimeClient>, Problem> {
+    let client = environment.changing_client(named_owner())?;
+    client.ok_or_else(nothing)
+}
+
 /// The one request that is meant: open ones by the end of their id, all by the whole id.
-pub async fn inquiry(queries: &Queries, typed: &str) -> Result<Inquiry, Problem> {
-    let found = queries.inquiry(typed).await;
-    if let Some(found) = found.map_err(|error| error.problem())? {
+pub async fn inquiry(client: &dyn RuntimeClient, typed: &str) -> Result<ListedInquiry, Problem> {
+    if let Some(found) = client.inquiry(typed).await? {
         return Ok(found);
     }
-    let open = queries.inquiries(None).await;
-    let open = open.map_err(|error| error.problem())?;
+    let open = client.open_questions().await?;
     let candidates = open.into_iter().map(|inquiry| IdCandidate {
         id: inquiry.id.clone(),
         description: format!("{}, {}", inquiry.id, inquiry.agent),
@@ -35,10 +42,8 @@ pub async fn inquiry(queries: &Queries, typed: &str) -> Result<Inquiry, Problem>
 }
 
 /// Whether a living process works on a session.
-pub async fn is_awake(queries: &Queries, session: &SessionId) -> Result<bool, Problem> {
-    let owner = queries.owner(session).await;
-    let owner = owner.map_err(|error| error.problem())?;
-    Ok(owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process())))
+pub async fn is_awake(client: &dyn RuntimeClient, session: &SessionId) -> Result<bool, Problem> {
+    Ok(client.session_work(session).await?.is_worked_on)
 }
 
 fn nothing() -> Problem {

@@ -1,9 +1,9 @@
 //! Lists pending permission requests and questions, oldest first: agent, call, reason, timeout, waiting process.
 
 use clap::Args;
+use rooftree_client::{AnswerState, InquirySelection, ListedInquiry, RuntimeClient};
 use rooftree_protocol::{EventBody, Problem, Question, SessionId, SpawnGroup, Timestamp};
-use rooftree_runtime::{Clock, Queries, SystemClock};
-use rooftree_store::Inquiry;
+use rooftree_runtime::{Clock, SystemClock};
 use serde::Serialize;
 
 use super::find;
@@ -26,7 +26,7 @@ use crate::{
 /// Options of `permissions list`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Also what is answered or too late, and not heard yet
+    /// Also what was answered, too late or withdrawn in the last 30 days
     #[arg(long)]
     all: bool,
     /// Print a JSON array; the same as -o json
@@ -80,7 +80,6 @@ struct Row {
 #[serde(rename_all = "snake_case")]
 enum State {
     Pending,
-    /// Answered, and not heard yet.
     Answered,
     Expired,
 }
@@ -93,11 +92,10 @@ impl ListItem for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let mut rows = match environment.queries()? {
-        Some(store) => rows(&store).await?,
+    let rows = match environment.client()? {
+        Some(client) => rows(&*client, arguments.all).await?,
         None => Vec::new(),
     };
-    rows.retain(|row| arguments.all || row.state == State::Pending);
     let format = if arguments.json {
         ListFormat::Json
     } else {
@@ -115,10 +113,10 @@ pub async fn show(
     arguments: PermissionShowArguments,
     environment: &Environment,
 ) -> Result<Exit, Problem> {
-    let store = find::control(environment)?.queries(&crate::control::owner());
-    let inquiry = find::inquiry(&store, &arguments.id).await?;
+    let client = find::answering(environment)?;
+    let inquiry = find::inquiry(&*client, &arguments.id).await?;
     let (session, asked) = (inquiry.session.clone(), inquiry.asked.clone());
-    let row = row(&store, inquiry).await?;
+    let row = row(&*client, inquiry).await?;
     if arguments.output.is_json() {
         output::print(&output::json_page(
             &serde_json::json!({ "question": row, "asked": asked }),
@@ -157,26 +155,27 @@ pub async fn show(
     Ok(Exit::DONE)
 }
 
-async fn rows(store: &Queries) -> Result<Vec<Row>, Problem> {
-    let mut rows = Vec::new();
-    for inquiry in store
-        .inquiries(None)
-        .await
-        .map_err(|error| error.problem())?
-    {
-        rows.push(row(store, inquiry).await?);
+async fn rows(client: &dyn RuntimeClient, all: bool) -> Result<Vec<Row>, Problem> {
+    let mut inquiries = client.inquiries(InquirySelection::Pending).await?;
+    if all {
+        inquiries.extend(client.inquiries(InquirySelection::Answered).await?);
+    }
+    let mut rows = Vec::with_capacity(inquiries.len());
+    for inquiry in inquiries {
+        rows.push(row(client, inquiry).await?);
     }
     Ok(rows)
 }
 
-async fn row(store: &Queries, inquiry: Inquiry) -> Result<Row, Problem> {
-    let is_awaited = !inquiry.settled && find::is_awake(store, &inquiry.session).await?;
-    let state = match &inquiry.answer {
-        Some(_) => State::Answered,
-        None if inquiry.settled || inquiry.until <= SystemClock.now() => State::Expired,
-        None => State::Pending,
+async fn row(client: &dyn RuntimeClient, inquiry: ListedInquiry) -> Result<Row, Problem> {
+    let is_pending = inquiry.state == AnswerState::Pending;
+    let is_awaited = is_pending && find::is_awake(client, &inquiry.session).await?;
+    let state = match inquiry.state {
+        AnswerState::Pending => State::Pending,
+        AnswerState::Answered => State::Answered,
+        AnswerState::Expired | AnswerState::Withdrawn => State::Expired,
     };
-    let by = inquiry.answer.map(|answered| answered.by);
+    let by = inquiry.by;
     let mut row = Row {
         id: inquiry.id,
         kind: "question",

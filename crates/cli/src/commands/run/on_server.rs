@@ -13,7 +13,10 @@ use super::{
     prompt_answerer, usage, user_input, view_for,
 };
 use crate::{
-    environment::Environment, exit::Exit, server_connection::ServerConnection, session_lookup,
+    environment::Environment,
+    exit::Exit,
+    server_connection::ServerConnection,
+    session_lookup::{self, LookupScope},
 };
 
 pub(super) async fn attempt(
@@ -88,9 +91,9 @@ async fn target(
     environment: &Environment,
     server: &ServerConnection,
 ) -> Result<SessionTarget, Problem> {
-    let client = &server.client;
+    let client: &dyn RuntimeClient = &server.client;
     let known = match &arguments.session {
-        Some(typed) => Some(session_lookup::on_server(client, typed).await?),
+        Some(typed) => Some(session_lookup::session(client, typed, LookupScope::Live).await?),
         None if arguments.latest => Some(latest(client, arguments.agent.clone()).await?),
         None => None,
     };
@@ -117,6 +120,7 @@ async fn latest(client: &dyn RuntimeClient, agent: Option<String>) -> Result<Ses
     let query = SessionQuery {
         agent,
         limit: Some(1),
+        ..SessionQuery::default()
     };
     client.sessions(query).await?.pop().ok_or_else(|| {
         Problem::new(

@@ -1,20 +1,15 @@
 //! Cancels a run and the runs it delegated to.
 
 use clap::Args;
+use rooftree_client::{RunQuery, RuntimeClient};
 use rooftree_protocol::{Command, Problem, RunId};
-use rooftree_runtime::Handle;
-use rooftree_store::RunFilter;
 
 use super::{
     find,
     run_summary::{RunState, RunSummary},
 };
 use crate::{
-    control::{owner, send},
-    environment::Environment,
-    exit::Exit,
-    output,
-    terminal::run_text::counted,
+    control::owner, environment::Environment, exit::Exit, output, terminal::run_text::counted,
 };
 
 /// Options of `runs cancel`.
@@ -28,13 +23,9 @@ pub struct Arguments {
 /// Stores a cancel request for the process that works on the run. If no process does, the run is cancelled as
 /// soon as one takes it over.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    find::queries(environment)?;
-    let handle = environment.control()?;
-    let queries = handle.queries(&owner());
-    let row = find::run(&queries, &arguments.run).await?;
-    let Some(record) = RunSummary::of(&queries, &row).await? else {
-        return Ok(Exit::DONE);
-    };
+    let client = environment.changing_client(owner())?;
+    let client = client.ok_or_else(find::none_yet)?;
+    let record = RunSummary::from(find::run(&*client, &arguments.run).await?);
     let RunSummary {
         run,
         session,
@@ -42,7 +33,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         ..
     } = record;
     if let RunState::Ended(status) = status {
-        let told = cancel_below(&handle, run.clone()).await?;
+        let told = cancel_below(&*client, run.clone()).await?;
         let words = match told {
             0 => format!("{run} has ended already: {status}"),
             told => {
@@ -59,7 +50,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         session: session.clone(),
         run: Some(run.clone()),
     };
-    send(&handle, command).await?;
+    client.send(command).await?;
     output::print_note(
         environment,
         &match status {
@@ -74,37 +65,23 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// Stops the runs below one that has ended: agents in background work on after the run that asked them. A run
 /// that is stopped stops those below it by itself. Says how many were told.
-async fn cancel_below(handle: &Handle, run: RunId) -> Result<u64, Problem> {
-    let queries = handle.queries(&owner());
+async fn cancel_below(client: &dyn RuntimeClient, run: RunId) -> Result<u64, Problem> {
     let (mut above, mut told) = (vec![run], 0);
     while let Some(run) = above.pop() {
-        let filter = RunFilter {
+        let query = RunQuery {
             parent: Some(run),
-            ..RunFilter::default()
+            ..RunQuery::default()
         };
-        for row in queries
-            .runs(filter)
-            .await
-            .map_err(|error| error.problem())?
-        {
-            let Some(RunSummary {
-                run,
-                session,
-                status,
-                ..
-            }) = RunSummary::of(&queries, &row).await?
-            else {
-                continue;
-            };
-            if let RunState::Ended(_) = status {
-                above.push(run);
+        for item in client.runs(query).await? {
+            if item.status.is_some() {
+                above.push(item.run);
                 continue;
             }
             let command = Command::Cancel {
-                session: session.clone(),
-                run: Some(run),
+                session: item.session,
+                run: Some(item.run),
             };
-            send(handle, command).await?;
+            client.send(command).await?;
             told += 1;
         }
     }

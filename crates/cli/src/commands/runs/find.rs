@@ -1,24 +1,29 @@
 //! Finds the run that was typed: a full id, its last characters, or the session whose last run is meant.
 
+use std::sync::Arc;
+
+use rooftree_client::{RunQuery, RuntimeClient};
 use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
-use rooftree_runtime::Queries;
-use rooftree_store::{RunFilter, RunRow};
+use rooftree_view::RunItem;
 
 use crate::{
     environment::Environment,
     id_lookup::{self, IdCandidate, MOST_CANDIDATES, RUN},
 };
 
-/// The runs to look at, of which there must be some.
-pub fn queries(environment: &Environment) -> Result<Queries, Problem> {
-    environment.queries()?.ok_or_else(|| {
-        Problem::new(ErrorCode::TaskNotFound, "there are no runs yet")
-            .fix("rooftree run \"…\" starts one, rooftree demo shows how")
-    })
+/// The runtime whose runs to look at, wherever it is.
+pub fn reader(environment: &Environment) -> Result<Arc<dyn RuntimeClient>, Problem> {
+    environment.client()?.ok_or_else(none_yet)
+}
+
+/// The error if there is no database.
+pub fn none_yet() -> Problem {
+    Problem::new(ErrorCode::TaskNotFound, "there are no runs yet")
+        .fix("rooftree run \"…\" starts one, rooftree demo shows how")
 }
 
 /// The one run that is meant.
-pub async fn run(queries: &Queries, typed: &str) -> Result<RunRow, Problem> {
+pub async fn run(client: &dyn RuntimeClient, typed: &str) -> Result<RunItem, Problem> {
     let suffix = typed.strip_prefix(RunId::PREFIX).unwrap_or(typed);
     if !id_lookup::is_long_enough(suffix) {
         return Err(id_lookup::missing(RUN, typed).fix(format!(
@@ -27,22 +32,18 @@ pub async fn run(queries: &Queries, typed: &str) -> Result<RunRow, Problem> {
         )));
     }
     if let Ok(session) = SessionId::parse(typed) {
-        return last_of(queries, session).await;
+        return last_of(client, session).await;
     }
-    let filter = RunFilter {
+    let query = RunQuery {
         ending: Some(typed.to_owned()),
-        limit: MOST_CANDIDATES + 1,
-        ..RunFilter::default()
+        limit: Some(MOST_CANDIDATES + 1),
+        ..RunQuery::default()
     };
-    let found = queries
-        .runs(filter)
-        .await
-        .map_err(|error| error.problem())?;
-    let candidates = found.into_iter().map(|row| {
-        let id = row.started.run.as_ref().map(ToString::to_string);
-        let id = id.unwrap_or_default();
+    let found = client.runs(query).await?;
+    let candidates = found.into_iter().map(|item| {
+        let id = item.run.to_string();
         IdCandidate {
-            value: row,
+            value: item,
             description: id.clone(),
             id,
         }
@@ -51,16 +52,12 @@ pub async fn run(queries: &Queries, typed: &str) -> Result<RunRow, Problem> {
 }
 
 /// The last run of a session.
-async fn last_of(queries: &Queries, session: SessionId) -> Result<RunRow, Problem> {
-    let filter = RunFilter {
+async fn last_of(client: &dyn RuntimeClient, session: SessionId) -> Result<RunItem, Problem> {
+    let query = RunQuery {
         session: Some(session.clone()),
-        limit: 1,
-        ..RunFilter::default()
+        limit: Some(1),
+        ..RunQuery::default()
     };
-    let found = queries.runs(filter).await;
-    let found = found.map_err(|error| error.problem())?;
-    found
-        .into_iter()
-        .next()
-        .ok_or_else(|| id_lookup::missing(RUN, session.as_str()))
+    let found = client.runs(query).await?.pop();
+    found.ok_or_else(|| id_lookup::missing(RUN, session.as_str()))
 }

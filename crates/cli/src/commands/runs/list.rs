@@ -1,9 +1,9 @@
 //! Lists runs, the latest first.
 
 use clap::Args;
+use rooftree_client::{RunQuery, RuntimeClient};
 use rooftree_protocol::Problem;
-use rooftree_runtime::{Clock, Queries, SystemClock};
-use rooftree_store::RunFilter;
+use rooftree_runtime::{Clock, SystemClock};
 
 use super::run_summary::RunSummary;
 use crate::{
@@ -37,8 +37,8 @@ impl ListItem for RunSummary {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let records = match environment.queries()? {
-        Some(store) => records(&store, arguments.all).await?,
+    let records = match environment.client()? {
+        Some(client) => records(&*client, arguments.all).await?,
         None => Vec::new(),
     };
     let shown = if arguments.all {
@@ -66,18 +66,14 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-async fn records(store: &Queries, all: bool) -> Result<Vec<RunSummary>, Problem> {
-    let limit = if all { 0 } else { PAGE + 1 };
-    let filter = RunFilter {
+async fn records(client: &dyn RuntimeClient, all: bool) -> Result<Vec<RunSummary>, Problem> {
+    let query = RunQuery {
         roots: !all,
-        limit,
-        ..RunFilter::default()
+        limit: (!all).then_some(PAGE + 1),
+        ..RunQuery::default()
     };
-    let mut records = Vec::new();
-    for row in store.runs(filter).await.map_err(|error| error.problem())? {
-        records.extend(RunSummary::of(store, &row).await?);
-    }
-    Ok(records)
+    let found = client.runs(query).await?;
+    Ok(found.into_iter().map(RunSummary::from).collect())
 }
 
 fn table(records: &[RunSummary]) -> TextTable {

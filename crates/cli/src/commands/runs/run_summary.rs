@@ -6,9 +6,8 @@ use rooftree_protocol::{
     EventBody, Problem, RunId, RunStatus, SessionId, Timestamp, Usage,
     event::{RunEnd, RunMode},
 };
-use rooftree_runtime::Queries;
-use rooftree_store::{Owner, RunRow};
-use rooftree_view::{RunTreeView, TreeRun};
+use rooftree_store::RunRow;
+use rooftree_view::{RunItem, RunWorkState};
 use serde::Serialize;
 
 /// What is known of a run.
@@ -80,39 +79,35 @@ impl RunState {
     }
 }
 
-impl RunSummary {
-    /// Summarizes a run from its first and last event, and from whether a process works on it.
-    pub async fn of(store: &Queries, row: &RunRow) -> Result<Option<Self>, Problem> {
-        let Some(run) = folded(row).filter(|run| run.origin.mode.is_some()) else {
-            return Ok(None);
+impl From<RunItem> for RunSummary {
+    fn from(item: RunItem) -> Self {
+        let status = match (item.status, item.state) {
+            (Some(status), _) => RunState::Ended(status),
+            (None, RunWorkState::Running) => RunState::Running,
+            (None, _) => RunState::Unfinished,
         };
-        let status = match run.status() {
-            Some(status) => RunState::Ended(status),
-            None => standing(store, &run.session).await?,
-        };
-        Ok(Some(Self {
+        Self {
             status,
-            mode: run.mode(),
-            verified: run.verified(),
-            turns: run.total_turns(),
-            tools: run.total_calls(),
-            usage: run.own_usage(),
-            delegated: run
-                .end
-                .as_ref()
-                .map_or_else(Usage::none, |end| end.delegated),
-            duration_ms: run.duration_ms(),
-            error: run.end.as_ref().and_then(|end| end.error.clone()),
-            run: run.run,
-            session: run.session,
-            agent: run.agent,
-            parent: run.origin.parent_run,
-            model: run.model,
-            title: run.origin.title,
-            started_at: run.started_at,
-        }))
+            run: item.run,
+            session: item.session,
+            agent: item.agent,
+            parent: item.parent,
+            mode: item.mode,
+            verified: item.verified,
+            model: item.model,
+            title: item.title,
+            turns: item.turns,
+            tools: item.calls,
+            usage: item.usage,
+            delegated: item.delegated,
+            started_at: item.started_at,
+            duration_ms: item.duration_ms,
+            error: item.error,
+        }
     }
+}
 
+impl RunSummary {
     /// What it and those below it used.
     pub fn total(&self) -> Usage {
         let mut total = self.usage;
@@ -121,34 +116,10 @@ impl RunSummary {
     }
 }
 
-/// What the first and the last event tell of a run.
-fn folded(row: &RunRow) -> Option<TreeRun> {
-    let mut tree = RunTreeView::default();
-    tree.apply(&row.started);
-    row.ended.iter().for_each(|event| {
-        tree.apply(event);
-    });
-    tree.run(row.started.run.as_ref()?).cloned()
-}
-
 /// How a run ended, if it has.
 pub fn end(row: &RunRow) -> Option<&RunEnd> {
     match row.ended.as_ref().map(|event| &event.body) {
         Some(EventBody::RunCompleted(end)) => Some(end),
         _ => None,
     }
-}
-
-/// How a run is that has not ended.
-pub async fn standing(store: &Queries, session: &SessionId) -> Result<RunState, Problem> {
-    let owner = store
-        .owner(session)
-        .await
-        .map_err(|error| error.problem())?;
-    let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
-    Ok(if works {
-        RunState::Running
-    } else {
-        RunState::Unfinished
-    })
 }

@@ -1,23 +1,21 @@
 //! Shows what a run did: status, files read and changed, delegated runs, cost.
 
 use clap::Args;
+use rooftree_client::{RunQuery, RuntimeClient};
 use rooftree_protocol::{
     Problem, RunId,
     event::RunEnd,
     tool_call::{FileAction, FileNote},
 };
-use rooftree_runtime::Queries;
-use rooftree_store::{RunFilter, RunRow};
+use rooftree_view::RunDetail;
 use serde_json::{Value, json};
 
-use super::{
-    find,
-    run_summary::{self, RunSummary},
-};
+use super::{find, run_summary::RunSummary};
 use crate::{
     environment::Environment,
     exit::Exit,
     human_format,
+    id_lookup::{self, RUN},
     listing::{self, PageOutput},
     output,
     terminal::{
@@ -41,44 +39,36 @@ pub struct Arguments {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::queries(environment)?;
-    let row = find::run(&store, &arguments.run).await?;
-    let Some(run) = RunSummary::of(&store, &row).await? else {
-        return Ok(Exit::DONE);
+    let client = find::reader(environment)?;
+    let found = find::run(&*client, &arguments.run).await?;
+    let Some(RunDetail { item, end }) = client.run(&found.run).await? else {
+        return Err(id_lookup::missing(RUN, &arguments.run));
     };
-    let below = below(&store, &run.run).await?;
+    let run = RunSummary::from(item);
+    let below = below(&*client, &run.run).await?;
     let text = if arguments.output.is_json() {
-        output::json_page(&object(&run, &row, &below))?
+        output::json_page(&object(&run, end.as_ref(), &below))?
     } else {
         let width = listing::look(environment).width;
-        human_format::wrapped(&page(&run, run_summary::end(&row), &below), width)
+        human_format::wrapped(&page(&run, end.as_ref(), &below), width)
     };
     output::print(&text)?;
     Ok(Exit::DONE)
 }
 
 /// The runs it delegated to, oldest first.
-async fn below(store: &Queries, run: &RunId) -> Result<Vec<RunSummary>, Problem> {
-    let filter = RunFilter {
+async fn below(client: &dyn RuntimeClient, run: &RunId) -> Result<Vec<RunSummary>, Problem> {
+    let query = RunQuery {
         parent: Some(run.clone()),
-        ..RunFilter::default()
+        ..RunQuery::default()
     };
-    let mut records = Vec::new();
-    for row in store
-        .runs(filter)
-        .await
-        .map_err(|error| error.problem())?
-        .into_iter()
-        .rev()
-    {
-        records.extend(RunSummary::of(store, &row).await?);
-    }
-    Ok(records)
+    let found = client.runs(query).await?;
+    Ok(found.into_iter().rev().map(RunSummary::from).collect())
 }
 
-fn object(run: &RunSummary, row: &RunRow, below: &[RunSummary]) -> Value {
+fn object(run: &RunSummary, end: Option<&RunEnd>, below: &[RunSummary]) -> Value {
     let mut object = json!(run);
-    if let (Some(end), Value::Object(fields)) = (run_summary::end(row), &mut object) {
+    if let (Some(end), Value::Object(fields)) = (end, &mut object) {
         fields.insert("text".into(), json!(end.text));
         fields.insert("tools_used".into(), json!(end.tools));
         fields.insert("explored".into(), json!(end.explored));

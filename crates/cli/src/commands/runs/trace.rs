@@ -6,8 +6,6 @@ use std::{fs, path::PathBuf};
 
 use clap::Args;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_runtime::{Clock, SystemClock};
-use rooftree_server::gather_spans;
 use rooftree_view::trace;
 
 use self::text::TraceSymbols;
@@ -40,9 +38,9 @@ pub struct Arguments {
 
 /// Draws it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::queries(environment)?;
-    let row = find::run(&store, &arguments.run).await?;
-    let spans = gather_spans(&store, row, SystemClock.now()).await?;
+    let client = find::reader(environment)?;
+    let run = find::run(&*client, &arguments.run).await?.run;
+    let spans = client.run_spans(&run).await?;
     if arguments.output.is_json() {
         output::print(&output::json_page(&spans)?)?;
         return Ok(Exit::DONE);

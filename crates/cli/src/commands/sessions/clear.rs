@@ -4,16 +4,10 @@ use clap::Args;
 use rooftree_protocol::{Command, Problem, command::CommandReply};
 
 use super::{
-    control,
+    changer,
     find::{self, LookupScope},
-    in_words,
 };
-use crate::{
-    control::{owner, send},
-    environment::Environment,
-    exit::Exit,
-    output,
-};
+use crate::{environment::Environment, exit::Exit, output};
 
 /// Options of `sessions clear`.
 #[derive(Args, Debug)]
@@ -28,20 +22,18 @@ pub struct Arguments {
 
 /// Does it, or leaves it to the process that works on the session.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let id = find::session(&queries, &arguments.session, LookupScope::Live)
-        .await?
-        .id;
-    let held = queries.owner(&id).await.map_err(in_words)?;
+    let client = changer(environment)?;
+    let found = find::session(&*client, &arguments.session, LookupScope::Live).await?;
+    let id = found.id;
+    let work = client.session_work(&id).await?;
     let command = Command::Clear {
         session: id.clone(),
         unless_busy: !arguments.force,
     };
-    let said = match send(&handle, command).await? {
+    let said = match client.send(command).await? {
         CommandReply::Forwarded => {
-            let process = held.map_or_else(String::new, |owner| format!(" {}", owner.pid));
-            format!("process{process} works on session {id}; it stops its run and clears it")
+            let process = work.elsewhere.unwrap_or_else(|| "a process".into());
+            format!("{process} works on session {id}; it stops its run and clears it")
         }
         _ => format!("session {id} starts anew; what was said stays in its journal"),
     };

@@ -7,7 +7,10 @@ use rooftree_protocol::{Command, ErrorCode, EventBody, Problem, SessionId, comma
 use rooftree_runtime::{EventFilter, Handle};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::target;
+use super::{
+    control,
+    find::{self, LookupScope},
+};
 use crate::{
     commands::run::{self, PreparedRun},
     control::{owner, send},
@@ -61,7 +64,9 @@ impl CompactionOutcome {
 
 /// Starts the session's agent for it, or leaves it to the process that works on the session.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let (handle, session) = target(environment, &arguments.session).await?;
+    let handle = control(environment)?;
+    let queries = handle.queries(&owner());
+    let session = find::session(&queries, &arguments.session, LookupScope::Live).await?;
     let focus = Some(arguments.focus.join(" ")).filter(|focus| !focus.trim().is_empty());
     let command = Command::Compact {
         session: session.id.clone(),

@@ -4,15 +4,12 @@ use clap::Args;
 use rooftree_protocol::{Command, ErrorCode, Problem, Session};
 
 use super::{
-    control,
+    changer,
     find::{self, LookupScope},
     name,
 };
 use crate::{
-    control::{owner, send_for_session},
-    environment::Environment,
-    exit::Exit,
-    output,
+    control::changed_session, environment::Environment, exit::Exit, output,
     terminal::run_text::how_to_continue,
 };
 
@@ -38,9 +35,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         .map(name::checked)
         .transpose()?
         .flatten();
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let parent = find::session(&queries, &arguments.session, LookupScope::Live).await?;
+    let client = changer(environment)?;
+    let parent = find::session(&*client, &arguments.session, LookupScope::Live).await?;
     let at = place(&parent, arguments.at)?;
     let command = Command::Fork {
         session: parent.id.clone(),
@@ -49,7 +45,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         agent: None,
         message: None,
     };
-    let forked = send_for_session(&handle, command).await?;
+    let forked = changed_session(&*client, command).await?;
     output::print(&format!("{}\n", forked.id))?;
     let next = format!(
         "forked {} at event {at}; continue with: {}",

@@ -1,12 +1,12 @@
 //! Lists sessions, the latest first.
 
 use clap::Args;
+use futures::{StreamExt, TryStreamExt, stream};
+use rooftree_client::{ListedSession, RuntimeClient, SessionQuery};
 use rooftree_protocol::{EventBody, Problem, Session, message::text_of};
-use rooftree_runtime::{Clock, Queries, SystemClock};
-use rooftree_store::{Owner, SessionFilter};
+use rooftree_runtime::{Clock, SystemClock};
 use serde::Serialize;
 
-use super::in_words;
 use crate::{
     environment::Environment,
     exit::Exit,
@@ -21,6 +21,8 @@ use crate::{
 const PAGE: usize = 50;
 /// The first message is among so many events of a journal.
 const FIRST_EVENTS: usize = 16;
+/// Sessions whose first message is read at a time.
+const AT_ONCE: usize = 8;
 /// Columns of a first message that are kept.
 const MOST_COLUMNS: usize = 200;
 
@@ -74,8 +76,8 @@ impl ListItem for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let rows = match environment.queries()? {
-        Some(store) => rows(&store, &arguments, environment).await?,
+    let rows = match environment.client()? {
+        Some(client) => rows(&*client, &arguments, environment).await?,
         None => Vec::new(),
     };
     let shown = if arguments.all {
@@ -108,66 +110,54 @@ fn nothing(arguments: &Arguments) -> &'static str {
 }
 
 async fn rows(
-    store: &Queries,
+    client: &dyn RuntimeClient,
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<Vec<Row>, Problem> {
     // A directory that was named has no other meaning here.
     let is_here = arguments.here || environment.everywhere.cwd.is_some();
-    let filter = SessionFilter {
+    let query = SessionQuery {
         cwd: is_here.then(|| environment.cwd.clone()),
         agent: arguments.agent.clone(),
-        top_level: (!arguments.all).then_some(true),
+        delegated: arguments.all,
         deleted: arguments.deleted,
-        limit: if arguments.all { 0 } else { PAGE + 1 },
-        ..SessionFilter::default()
+        limit: Some(if arguments.all { usize::MAX } else { PAGE + 1 }),
+        ..SessionQuery::default()
     };
-    let sessions = store.sessions(filter).await.map_err(in_words)?;
-    let unfinished = store.unfinished().await.map_err(in_words)?;
-    let mut rows = Vec::with_capacity(sessions.len());
-    for session in sessions {
-        let state = match session.deleted_at {
-            Some(_) => SessionState::Deleted,
-            None if !unfinished.contains(&session.id) => SessionState::Resting,
-            None => state(store, &session).await?,
-        };
-        let asked = first_message(store, &session).await?;
-        rows.push(Row {
-            session,
-            state,
-            asked,
-        });
-    }
-    Ok(rows)
+    let listed = client.listed_sessions(query).await?;
+    let rows = listed.into_iter().map(|listed| row(client, listed));
+    stream::iter(rows).buffered(AT_ONCE).try_collect().await
+}
+
+async fn row(client: &dyn RuntimeClient, listed: ListedSession) -> Result<Row, Problem> {
+    let ListedSession { session, state } = listed;
+    let asked = first_message(client, &session).await?;
+    let state = match (session.deleted_at, state) {
+        (Some(_), _) => SessionState::Deleted,
+        (None, rooftree_client::SessionStanding::Resting) => SessionState::Resting,
+        (None, rooftree_client::SessionStanding::Working) => SessionState::Working,
+        (None, rooftree_client::SessionStanding::Unfinished) => SessionState::Unfinished,
+    };
+    Ok(Row {
+        session,
+        state,
+        asked,
+    })
 }
 
 /// What the session was first asked, on one line and in short.
-async fn first_message(store: &Queries, session: &Session) -> Result<String, Problem> {
-    let events = store.events(&session.id, 0, FIRST_EVENTS).await;
-    let asked = events
-        .map_err(in_words)?
-        .into_iter()
-        .find_map(|event| match event.body {
-            EventBody::MessageUser { message, .. } => Some(text_of(&message.parts)),
-            _ => None,
-        });
+async fn first_message(client: &dyn RuntimeClient, session: &Session) -> Result<String, Problem> {
+    let events = client.events(&session.id, 0, FIRST_EVENTS).await?;
+    let asked = events.into_iter().find_map(|event| match event.body {
+        EventBody::MessageUser { message, .. } => Some(text_of(&message.parts)),
+        _ => None,
+    });
     let words: Vec<String> = asked
         .unwrap_or_default()
         .split_whitespace()
         .map(str::to_owned)
         .collect();
     Ok(human_format::cut(&words.join(" "), MOST_COLUMNS))
-}
-
-/// How a session is that has something left to do.
-async fn state(store: &Queries, session: &Session) -> Result<SessionState, Problem> {
-    let owner = store.owner(&session.id).await.map_err(in_words)?;
-    let works = owner.is_some_and(|owner| !owner.is_dead_for(&Owner::this_process()));
-    Ok(if works {
-        SessionState::Working
-    } else {
-        SessionState::Unfinished
-    })
 }
 
 fn table(rows: &[Row]) -> TextTable {

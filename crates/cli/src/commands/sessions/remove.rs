@@ -4,15 +4,10 @@ use clap::Args;
 use rooftree_protocol::{Command, Problem, Session};
 
 use super::{
-    control,
+    changer,
     find::{self, LookupScope},
 };
-use crate::{
-    control::{owner, send},
-    environment::Environment,
-    exit::Exit,
-    output,
-};
+use crate::{environment::Environment, exit::Exit, output};
 
 /// Options of `sessions rm`.
 #[derive(Args, Debug)]
@@ -24,18 +19,17 @@ pub struct Arguments {
 
 /// Deletes all of them, or none if one of them is not there.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
+    let client = changer(environment)?;
     let mut sessions: Vec<Session> = Vec::new();
     for typed in &arguments.sessions {
-        let session = find::session(&queries, typed, LookupScope::Live).await?;
+        let session = find::session(&*client, typed, LookupScope::Live).await?;
         if !sessions.iter().any(|known| known.id == session.id) {
             sessions.push(session);
         }
     }
     for Session { id, .. } in &sessions {
         let session = id.clone();
-        send(&handle, Command::Delete { session }).await?;
+        client.send(Command::Delete { session }).await?;
         output::print_note(
             environment,
             &format!("deleted {id}; to undo: rooftree sessions restore {id}"),

@@ -6,9 +6,8 @@ use rooftree_runtime::{Clock, SystemClock};
 use serde_json::json;
 
 use super::{
-    existing,
     find::{self, LookupScope},
-    journal,
+    journal, reader,
     transcript::{
         self,
         terminal_text::{TranscriptDetail, TranscriptPrinter},
@@ -56,9 +55,9 @@ enum SessionShowFormat {
 
 /// Prints it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = existing(environment)?;
-    let session = find::session(&store, &arguments.session, LookupScope::Live).await?;
-    let events = journal::whole(&store, &session).await?;
+    let client = reader(environment)?;
+    let session = find::session(&*client, &arguments.session, LookupScope::Live).await?;
+    let events = journal::read(&*client, &session).await?;
     let entries = transcript::entries(&events);
     let text = match arguments.format {
         SessionShowFormat::Json => {

@@ -1,14 +1,22 @@
 //! Finds the task that was typed: a full id, its last characters, or the session that it works in.
 
-use rooftree_process::{ProcessIdentity, is_alive};
+use std::sync::Arc;
+
+use rooftree_client::{ListedTask, RuntimeClient, SessionQuery, TaskQuery};
 use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
 use rooftree_runtime::{Handle, Queries};
-use rooftree_store::{Owner, SessionFilter, TaskFilter, TaskRow, TaskStatus};
+use rooftree_store::{TaskRow, TaskStatus};
 
 use crate::{
     environment::Environment,
-    id_lookup::{self, IdCandidate, MOST_CANDIDATES, TASK},
+    id_lookup::{self, IdCandidate, TASK},
+    server_connection::address,
 };
+
+/// The runtime whose tasks to look at, wherever it is.
+pub fn reader(environment: &Environment) -> Result<Arc<dyn RuntimeClient>, Problem> {
+    environment.client()?.ok_or_else(none_yet)
+}
 
 /// The tasks to look at, of which there must be some.
 pub fn queries(environment: &Environment) -> Result<Queries, Problem> {
@@ -24,7 +32,8 @@ pub fn control(environment: &Environment) -> Result<Handle, Problem> {
     }
 }
 
-fn none_yet() -> Problem {
+/// The error if there is no database.
+pub fn none_yet() -> Problem {
     Problem::new(ErrorCode::TaskNotFound, "there are no tasks yet")
         .fix("agents start them; rooftree demo shows how")
 }
@@ -32,10 +41,9 @@ fn none_yet() -> Problem {
 /// Ends the rows of background programs whose process was killed. Where the database cannot be written, they stay as
 /// they are.
 pub async fn settle_left(environment: &Environment, tasks: &[TaskRow]) -> Result<bool, Problem> {
-    if !tasks
-        .iter()
-        .any(|task| task.status == TaskStatus::Running && task.kind == "process")
-    {
+    let is_program = |task: &TaskRow| task.status == TaskStatus::Running && task.kind == "process";
+    // A server settles its own.
+    if address(environment).is_some() || !tasks.iter().any(is_program) {
         return Ok(false);
     }
     let Ok(handle) = environment.control() else {
@@ -46,53 +54,53 @@ pub async fn settle_left(environment: &Environment, tasks: &[TaskRow]) -> Result
 }
 
 /// The one task that is meant: by its id, or by the id or name of the session that it works in.
-pub async fn task(queries: &Queries, typed: &str) -> Result<TaskRow, Problem> {
-    match by_id(queries, typed).await {
+pub async fn task(client: &dyn RuntimeClient, typed: &str) -> Result<TaskRow, Problem> {
+    match by_id(client, typed).await {
         Err(problem) if problem.code == ErrorCode::TaskNotFound => {
-            in_session(queries, typed).await?.ok_or(problem)
+            in_session(client, typed).await?.ok_or(problem)
         }
         found => found,
     }
 }
 
+/// A task that was found before, as it is now.
+pub async fn again(queries: &Queries, id: &str) -> Result<TaskRow, Problem> {
+    let found = queries.task(id).await.map_err(|error| error.problem())?;
+    found.ok_or_else(|| id_lookup::missing(TASK, id))
+}
+
 /// The last task that works in a session of this name.
-async fn in_session(queries: &Queries, typed: &str) -> Result<Option<TaskRow>, Problem> {
-    let called = SessionFilter {
+async fn in_session(client: &dyn RuntimeClient, typed: &str) -> Result<Option<TaskRow>, Problem> {
+    let called = SessionQuery {
         called: Some(typed.to_owned()),
-        limit: 2,
-        ..SessionFilter::default()
+        limit: Some(2),
+        ..SessionQuery::default()
     };
-    let mut sessions = queries
-        .sessions(called)
-        .await
-        .map_err(|error| error.problem())?;
+    let mut sessions = client.sessions(called).await?;
     let (Some(session), true) = (sessions.pop(), sessions.is_empty()) else {
         return Ok(None);
     };
-    let all = TaskFilter {
-        session: session.parent.as_ref().map(|parent| parent.session.clone()),
-        ..TaskFilter::default()
-    };
-    let tasks = queries.tasks(all).await.map_err(|error| error.problem())?;
+    let parent = session.parent.as_ref().map(|parent| &parent.session);
+    let tasks = client.tasks(parent).await?;
     let own = tasks
         .into_iter()
         .filter(|task| task.child.as_ref() == Some(&session.id));
     Ok(own.max_by_key(|task| task.started_at))
 }
 
-async fn by_id(queries: &Queries, typed: &str) -> Result<TaskRow, Problem> {
-    let filter = TaskFilter {
+async fn by_id(client: &dyn RuntimeClient, typed: &str) -> Result<TaskRow, Problem> {
+    let query = TaskQuery {
         ending: Some(typed.to_owned()),
-        limit: MOST_CANDIDATES + 1,
-        ..TaskFilter::default()
+        ..TaskQuery::default()
     };
-    let found = queries.tasks(filter).await;
-    let found = found.map_err(|error| error.problem())?;
-    let candidates = found.into_iter().map(|task| IdCandidate {
-        id: task.id.clone(),
-        description: format!("{}, {}", task.id, task.title),
-        value: task,
-    });
+    let found = client.listed_tasks(query).await?;
+    let candidates = found
+        .into_iter()
+        .map(|ListedTask { task, .. }| IdCandidate {
+            id: task.id.clone(),
+            description: format!("{}, {}", task.id, task.title),
+            value: task,
+        });
     id_lookup::one(TASK, typed, candidates.collect())
 }
 
@@ -103,12 +111,7 @@ pub fn agent(task: &TaskRow) -> Option<(SessionId, RunId)> {
 
 /// Whether no process works on a task that has not ended: it goes on when its session does, or not at all.
 pub async fn is_left(store: &Queries, task: &TaskRow) -> Result<bool, Problem> {
-    if let (None, Some((group, start))) = (&task.child, task.process_group) {
-        return Ok(!is_alive(ProcessIdentity { group, start }));
-    }
-    let worker = task.child.as_ref().unwrap_or(&task.session);
-    let owner = store.owner(worker).await.map_err(|error| error.problem())?;
-    Ok(owner.is_none_or(|owner| owner.is_dead_for(&Owner::this_process())))
+    store.is_left(task).await.map_err(|error| error.problem())
 }
 
 /// For what only agents can do.

@@ -1,13 +1,14 @@
 //! Lists tasks: those at work first, then the latest.
 
 use clap::Args;
+use rooftree_client::{ListedTask, RuntimeClient, TaskQuery};
 use rooftree_protocol::{Problem, Timestamp};
-use rooftree_runtime::{Clock, Queries, SystemClock};
+use rooftree_runtime::{Clock, SystemClock};
 use rooftree_store::{TaskRow, TaskStatus};
 use serde::Serialize;
 
 use super::{
-    find::{is_left, settle_left},
+    find::settle_left,
     output::{TaskOutputSummary, written},
 };
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
     exit::Exit,
     listing::{self, ListItem, ListOutput},
     output,
+    server_connection::address,
     table::{ColumnShrink, TextTable},
     terminal::run_text::{duration, ending, short},
 };
@@ -59,14 +61,10 @@ impl ListItem for Row {
 
 /// Prints the list.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let rows = match environment.queries()? {
-        Some(store) => {
-            let tasks = store
-                .tasks(rooftree_store::TaskFilter::default())
-                .await
-                .map_err(|error| error.problem())?;
-            settle_left(environment, &tasks).await?;
-            rows(&store, &arguments).await?
+    let rows = match environment.client()? {
+        Some(client) => {
+            settle_left(environment, &client.tasks(None).await?).await?;
+            rows(&*client, &arguments, environment).await?
         }
         None => Vec::new(),
     };
@@ -89,37 +87,41 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-async fn rows(store: &Queries, arguments: &Arguments) -> Result<Vec<Row>, Problem> {
+async fn rows(
+    client: &dyn RuntimeClient,
+    arguments: &Arguments,
+    environment: &Environment,
+) -> Result<Vec<Row>, Problem> {
     let session = match &arguments.session {
-        Some(typed) => Some(
-            find::session(store, typed, find::LookupScope::Live)
-                .await?
-                .id,
-        ),
+        Some(typed) => {
+            let found = find::session(client, typed, find::LookupScope::Live).await?;
+            Some(found.id)
+        }
         None => None,
     };
-    let tasks = store
-        .tasks(rooftree_store::TaskFilter {
-            session,
-            ..rooftree_store::TaskFilter::default()
-        })
-        .await
-        .map_err(|error| error.problem())?;
-    let (running, ended): (Vec<TaskRow>, Vec<TaskRow>) = tasks
-        .into_iter()
-        .partition(|task| task.status == TaskStatus::Running);
+    let query = TaskQuery {
+        session,
+        ..TaskQuery::default()
+    };
+    let tasks = client.listed_tasks(query).await?;
+    let is_running = |listed: &ListedTask| listed.task.status == TaskStatus::Running;
+    let (running, ended): (Vec<ListedTask>, Vec<ListedTask>) =
+        tasks.into_iter().partition(is_running);
     let most = match (arguments.running, arguments.all) {
         (true, _) => 0,
         (false, true) => usize::MAX,
         (false, false) => ENDED,
     };
+    // What programs of a server wrote is read there: `GET /tasks/{task}/output`.
+    let store = match address(environment) {
+        Some(_) => None,
+        None => environment.queries()?,
+    };
     let mut rows = Vec::new();
-    for task in running.into_iter().chain(ended.into_iter().take(most)) {
-        let is_left = task.status == TaskStatus::Running && is_left(store, &task).await?;
-        let output = if task.child.is_none() {
-            written(store, &task).await?
-        } else {
-            None
+    for ListedTask { task, is_left } in running.into_iter().chain(ended.into_iter().take(most)) {
+        let output = match &store {
+            Some(store) if task.child.is_none() => written(store, &task).await?,
+            _ => None,
         };
         rows.push(Row {
             task,

@@ -60,7 +60,7 @@ pub async fn follow(
         (TaskOutputPrinter::default(), store.changes(), None);
     loop {
         // Looked at before the output: what a program wrote is kept before its end is.
-        task = find::task(store, &task.id).await?;
+        task = find::again(store, &task.id).await?;
         let pieces = store
             .output(&task.id, printer.after)
             .await

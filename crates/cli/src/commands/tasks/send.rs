@@ -10,7 +10,7 @@ use rooftree_store::{TaskRow, TaskStatus};
 
 use super::find;
 use crate::{
-    control::{owner, send},
+    control::{client, owner, send},
     environment::Environment,
     exit::Exit,
     output,
@@ -32,7 +32,7 @@ pub struct Arguments {
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let handle = find::control(environment)?;
     let queries = handle.queries(&owner());
-    let task = find::task(&queries, &arguments.task).await?;
+    let task = find::task(&*client(&handle), &arguments.task).await?;
     let Some((session, _)) = find::agent(&task) else {
         return Err(find::needs_agent(&task, "be told"));
     };

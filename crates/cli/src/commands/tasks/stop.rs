@@ -5,12 +5,7 @@ use rooftree_protocol::{Command, ErrorCode, Problem, ProcessId};
 use rooftree_store::TaskStatus;
 
 use super::find;
-use crate::{
-    control::{owner, send},
-    environment::Environment,
-    exit::Exit,
-    output,
-};
+use crate::{control::owner, environment::Environment, exit::Exit, output};
 
 /// Options of `tasks stop`.
 #[derive(Args, Debug)]
@@ -22,11 +17,11 @@ pub struct Arguments {
 
 /// Stores a stop request for the process that works on it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let handle = find::control(environment)?;
-    let queries = handle.queries(&owner());
-    let mut task = find::task(&queries, &arguments.task).await?;
+    let client = environment.changing_client(owner())?;
+    let client = client.ok_or_else(find::none_yet)?;
+    let mut task = find::task(&*client, &arguments.task).await?;
     if find::settle_left(environment, std::slice::from_ref(&task)).await? {
-        task = find::task(&queries, &task.id).await?;
+        task = find::task(&*client, &task.id).await?;
     }
     if task.status != TaskStatus::Running {
         let detail = if task.detail.is_empty() {
@@ -54,7 +49,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             Command::StopProcess { session, process }
         }
     };
-    send(&handle, command).await?;
+    client.send(command).await?;
     output::print_note(environment, &format!("{} is told to stop", task.id));
     Ok(Exit::DONE)
 }

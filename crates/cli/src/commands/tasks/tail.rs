@@ -35,7 +35,7 @@ pub struct Arguments {
 /// Prints what happened, then what happens.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let store = find::queries(environment)?;
-    let task = find::task(&store, &arguments.task).await?;
+    let task = find::task(&*find::reader(environment)?, &arguments.task).await?;
     let Some((session, run)) = find::agent(&task) else {
         return follow(&store, environment, task).await;
     };

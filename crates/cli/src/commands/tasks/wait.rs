@@ -33,16 +33,16 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let store = find::queries(environment)?;
     let mut ids = Vec::new();
     for typed in &arguments.tasks {
-        ids.push(find::task(&store, typed).await?.id);
+        ids.push(find::task(&*find::reader(environment)?, typed).await?.id);
     }
     let deadline = arguments.timeout.map(|most| Instant::now() + most);
     let mut changes = store.changes();
     loop {
         let mut ended = Vec::new();
         for id in &ids {
-            let mut task = find::task(&store, id).await?;
+            let mut task = find::again(&store, id).await?;
             if find::settle_left(environment, std::slice::from_ref(&task)).await? {
-                task = find::task(&store, id).await?;
+                task = find::again(&store, id).await?;
             }
             if task.status != TaskStatus::Running {
                 ended.push(task);

@@ -119,7 +119,15 @@ fn the_variable_names_the_server_too_and_commands_about_this_machine_stay_here()
         with(&["config", "path"]).code,
         scene.client.rooftree(&["config", "path"]).code
     );
-    for refused in [&["sessions", "list"][..], &["usage"]] {
+    for refused in [
+        &["sessions", "events", "abcd"][..],
+        &["sessions", "export", "abcd"],
+        &["permissions", "rules"],
+        &["tasks", "tail", "abcd"],
+        &["agents", "show", "lead", "--prompt"],
+        &["agents", "new", "scout"],
+        &["usage"],
+    ] {
         let done = with(refused);
         assert_eq!(done.code, 2, "{done:?}");
         assert!(done.err.contains("cannot be sent to a server"), "{done:?}");
@@ -184,4 +192,141 @@ fn the_socket_of_this_machine_needs_no_token_and_works_in_this_directory() {
     assert_eq!(shown[0]["cwd"], cwd.to_str().unwrap(), "{shown}");
     server.kill().unwrap();
     server.wait().unwrap();
+}
+
+#[test]
+fn sessions_of_a_server_are_listed_shown_changed_deleted_and_restored() {
+    let scene = Scene::start(Desk::with_echo());
+    let json = scene.rooftree(&["run", "-o", "json", "hello"]).json();
+    let session = json["session"].as_str().unwrap();
+    let end = &session[session.len() - 8..];
+    let listed = scene.rooftree(&["sessions", "list", "-o", "json"]).json();
+    assert_eq!(
+        (&listed[0]["id"], &listed[0]["state"], &listed[0]["asked"]),
+        (&json["session"], &"resting".into(), &"hello".into())
+    );
+    let own = &scene.desk.house;
+    let here = own.rooftree(&["sessions", "list", "-o", "json"]).json();
+    assert_eq!(listed, here, "the same here and there");
+    scene
+        .rooftree(&["sessions", "rename", end, "Greeting"])
+        .well();
+    scene.rooftree(&["sessions", "pin", "greeting"]).well();
+    let shown = scene
+        .rooftree(&["sessions", "show", "Greeting", "-o", "json"])
+        .json();
+    assert_eq!(shown["session"]["name"], "Greeting", "{shown}");
+    assert!(shown["session"]["pinned_at"].is_string(), "{shown}");
+    assert_eq!(
+        shown,
+        own.rooftree(&["sessions", "show", end, "-o", "json"])
+            .json()
+    );
+    let forked = scene
+        .rooftree(&["sessions", "fork", end])
+        .well()
+        .trim()
+        .to_owned();
+    scene
+        .rooftree(&["sessions", "rm", &forked, "Greeting"])
+        .well();
+    let left = scene.rooftree(&["sessions", "list", "-o", "ids"]);
+    assert_eq!(left.well(), "");
+    let gone = scene.rooftree(&["sessions", "show", end]);
+    assert!(
+        gone.code != 0 && gone.err.contains("sessions restore"),
+        "{gone:?}"
+    );
+    scene.rooftree(&["sessions", "restore", end]).well();
+    let back = scene.rooftree(&["sessions", "list", "-o", "ids"]);
+    assert_eq!(back.well().trim(), session);
+    let missing = scene.rooftree(&["sessions", "rename", "nowhere", "X"]);
+    assert!(
+        missing.code != 0 && missing.err.contains("there is no session `nowhere`"),
+        "{missing:?}"
+    );
+}
+
+#[test]
+fn runs_traces_tasks_and_agents_of_a_server_are_read_as_here() {
+    let scene = Scene::start(Desk::with_echo());
+    let json = scene.rooftree(&["run", "-o", "json", "hello"]).json();
+    let own = &scene.desk.house;
+    let runs = scene.rooftree(&["runs", "list", "-o", "json"]).json();
+    assert_eq!(runs[0]["session"], json["session"], "{runs}");
+    assert_eq!(runs[0]["status"], "completed", "{runs}");
+    assert_eq!(runs, own.rooftree(&["runs", "list", "-o", "json"]).json());
+    let run = runs[0]["run"].as_str().unwrap();
+    let end = &run[run.len() - 8..];
+    for arguments in [
+        &["runs", "show", end, "-o", "json"][..],
+        &["runs", "trace", end, "-o", "json"],
+        &["tasks", "list", "-o", "json"],
+    ] {
+        let there = scene.rooftree(arguments).json();
+        assert_eq!(there, own.rooftree(arguments).json(), "{arguments:?}");
+    }
+    let shown = scene.rooftree(&["runs", "show", run, "-o", "json"]).json();
+    assert_eq!(shown["text"], "heard: hello", "{shown}");
+    let ended = scene.rooftree(&["runs", "cancel", run]);
+    assert!(ended.err.contains("has ended already"), "{ended:?}");
+    let agents = scene.rooftree(&["agents", "list", "-o", "ids"]);
+    assert!(
+        agents.well().lines().any(|name| name == "lead"),
+        "the agents of the server"
+    );
+    let lead = scene
+        .rooftree(&["agents", "show", "lead", "-o", "json"])
+        .json();
+    assert_eq!(lead["name"], "lead", "{lead}");
+}
+
+#[test]
+fn requests_of_a_server_are_listed_shown_and_answered_and_stay_in_the_history() {
+    let script = "[[reply]]\n[[reply.call]]\ntool = \"Bash\"\ninput = { command = \"echo x > done\" }\n[[reply]]\ntext = \"Done.\"";
+    let desk = Desk::new(script);
+    let settings = "[permission]\nmode = 'ask'\n";
+    std::fs::write(desk.house.path().join("config.toml"), settings).unwrap();
+    let scene = Scene::start(desk);
+    let mut command = scene.command(&["run", "do it"]);
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut run = quiet.stderr(Stdio::null()).spawn().unwrap();
+    let pending = || {
+        scene
+            .rooftree(&["permissions", "list", "-o", "json"])
+            .json()
+    };
+    let since = std::time::Instant::now();
+    while pending().as_array().unwrap().is_empty() {
+        assert!(since.elapsed().as_secs() < 60, "nothing is asked");
+    }
+    let asked = pending()[0].clone();
+    assert_eq!(asked["tool"], "Bash", "{asked}");
+    let own = &scene.desk.house;
+    let here = own.rooftree(&["permissions", "list", "-o", "json"]).json();
+    assert_eq!(
+        here[0]["digest"], asked["digest"],
+        "the same here and there"
+    );
+    let id = asked["id"].as_str().unwrap();
+    let end = &id[id.len() - 8..];
+    let shown = scene.rooftree(&["permissions", "show", end]).well();
+    assert!(shown.contains("echo x > done"), "{shown}");
+    let allowed = scene.rooftree(&["permissions", "allow", end]);
+    assert!(
+        allowed.code == 0 && allowed.err.contains("allowed once"),
+        "{allowed:?}"
+    );
+    scene.desk.waits_for("done");
+    let late = scene.rooftree(&["permissions", "deny", id]);
+    assert_ne!(late.code, 0, "the first answer counts: {late:?}");
+    let all = scene
+        .rooftree(&["permissions", "list", "--all", "-o", "json"])
+        .json();
+    assert_eq!(
+        (&all[0]["id"], &all[0]["state"]),
+        (&asked["id"], &"answered".into()),
+        "{all}"
+    );
+    run.wait().unwrap();
 }

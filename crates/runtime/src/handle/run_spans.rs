@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use rooftree_protocol::{Event, EventBody, Origin, Problem, RunId, Timestamp, event::RunMode};
-use rooftree_runtime::Queries;
 use rooftree_store::{Owner, RunFilter, RunRow};
 use rooftree_view::{RunSpan, RunTreeView, TraceSteps, TreeRun};
+
+use crate::Queries;
 
 /// Maximum depth of delegation that is followed.
 const DEEPEST: usize = 64;

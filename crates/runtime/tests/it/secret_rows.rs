@@ -1,0 +1,177 @@
+//! Rows about access, kept answers and the board hold no secrets: whatever a name, a key or an answer contains.
+
+use std::{fs, path::Path};
+
+use rooftree_protocol::{Account, Timestamp};
+use rooftree_providers::scripted::say;
+use rooftree_runtime::Clock;
+use rooftree_store::{
+    AccessLinkRow, AccessTokenRow, AuditEntry, AuditPhase, BoardQuery, IdempotencyOutcome,
+    IdempotentRequest, LinkPurpose, PersonRole, PersonRow, StoredAnswer, TokenHash,
+};
+use rooftree_testkit::{
+    TestRuntime, TestRuntimeBuilder, owner,
+    secret_canaries::{SecretCanary, generate_canaries},
+};
+use serde_json::{Map, json};
+
+fn canaries(seed: u64) -> (Vec<SecretCanary>, String) {
+    let shapes = include_str!("../../../secrets/tests/corpora/secret_shapes.txt");
+    let canaries = generate_canaries(shapes, seed);
+    let told = canaries.iter().map(|canary| format!("{}\n", canary.text));
+    let told = told.collect();
+    (canaries, told)
+}
+
+#[track_caller]
+fn assert_silent(what: &str, text: &str, canaries: &[SecretCanary]) {
+    for canary in canaries {
+        let found = canary.read_in(text);
+        assert_eq!(found, None, "the {} is in {what}", canary.name);
+    }
+}
+
+/// The database with its log, as it lies on the disk.
+fn database(directory: &Path) -> String {
+    let files = fs::read_dir(directory).unwrap().flatten();
+    let files = files.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    files
+        .map(|entry| String::from_utf8_lossy(&fs::read(entry.path()).unwrap()).into_owned())
+        .collect()
+}
+
+fn entry(told: &str, at: Timestamp) -> Option<AuditEntry> {
+    Some(AuditEntry {
+        at,
+        who: owner(),
+        action: "token.create".into(),
+        subject: told.to_owned(),
+        detail: Map::from_iter([("name".to_owned(), json!(told))]),
+        phase: AuditPhase::Done,
+    })
+}
+
+fn token(told: &str, id: &str, at: Timestamp) -> AccessTokenRow {
+    AccessTokenRow {
+        id: id.into(),
+        account: Account::default(),
+        name: told.to_owned(),
+        digest: TokenHash::of(id),
+        scopes: Default::default(),
+        agents: None,
+        created_at: at,
+        expires_at: None,
+        revoked_at: None,
+        used_at: None,
+    }
+}
+
+#[tokio::test]
+async fn names_of_tokens_and_persons_are_kept_without_secrets() {
+    let (canaries, told) = canaries(21);
+    let runtime = TestRuntimeBuilder::new([]).build();
+    let (store, at) = (runtime.store(), runtime.clock.now());
+    let put = store.put_access_token(token(&told, "tok_1", at), entry(&told, at));
+    put.await.unwrap();
+    let person = PersonRow {
+        account: Account {
+            person: "ann".into(),
+            ..Account::default()
+        },
+        name: told.clone(),
+        role: PersonRole::Member,
+        invited_at: at,
+        disabled_at: None,
+    };
+    let link = AccessLinkRow {
+        digest: TokenHash::of("link"),
+        account: person.account.clone(),
+        purpose: LinkPurpose::Invitation,
+        scopes: Default::default(),
+        created_at: at,
+        expires_at: Timestamp(at.0 + 60_000),
+        used_at: None,
+    };
+    let invited = store.put_person(person.clone(), Some(link), entry(&told, at));
+    invited.await.unwrap();
+    let device = AccessTokenRow {
+        account: person.account.clone(),
+        ..token(&told, "tok_2", at)
+    };
+    let exchanged = store.exchange_access_link(TokenHash::of("link"), at, device, entry(&told, at));
+    assert!(exchanged.await.unwrap());
+    let account = person.account;
+    let disabled = store.disable_person(&account, at, entry(&told, at));
+    assert!(disabled.await.unwrap());
+    let revoked = store.revoke_access_token("default", "tok_1", at, entry(&told, at));
+    assert!(revoked.await.unwrap());
+    let tokens = store.access_tokens("default").await.unwrap();
+    assert_eq!(tokens.len(), 2);
+    let persons = store.persons("default").await.unwrap();
+    let audit = store.audit("default", 0, 100).await.unwrap();
+    let read = format!("{tokens:?} {persons:?} {audit:?}");
+    assert!(read.contains("[redacted: github token]"), "{read}");
+    assert_silent("what is read", &read, &canaries);
+    assert_silent("the database", &database(runtime.path()), &canaries);
+}
+
+#[tokio::test]
+async fn keys_and_kept_answers_of_requests_hold_no_secrets_and_are_found_again() {
+    let (canaries, told) = canaries(24);
+    let runtime = TestRuntimeBuilder::new([]).build();
+    let (store, at) = (runtime.store(), runtime.clock.now());
+    let request = IdempotentRequest {
+        account: Account::default(),
+        token: "tok_1".into(),
+        key: told.clone(),
+        request: TokenHash::of_pieces(&[b"POST"]),
+        at,
+        abandoned_before: Timestamp(at.0 - 60_000),
+        expires_at: Timestamp(at.0 + 60_000),
+    };
+    let begun = store.begin_idempotent(request.clone()).await.unwrap();
+    assert_eq!(begun, IdempotencyOutcome::New);
+    let answer = StoredAnswer {
+        status: 201,
+        body: told.clone(),
+    };
+    let ended = store.end_idempotent(request.clone(), Some(answer));
+    ended.await.unwrap();
+    let again = store.begin_idempotent(request).await.unwrap();
+    let IdempotencyOutcome::Answered(kept) = again else {
+        panic!("{again:?}")
+    };
+    assert!(
+        kept.body.contains("[redacted: github token]"),
+        "{}",
+        kept.body
+    );
+    assert_silent("the kept answer", &kept.body, &canaries);
+    assert_silent("the database", &database(runtime.path()), &canaries);
+}
+
+#[tokio::test]
+async fn the_board_and_past_runs_tell_no_secrets() {
+    let (canaries, told) = canaries(23);
+    let runtime: TestRuntime = TestRuntimeBuilder::new([say(told.as_str())]).build();
+    let session = runtime.post(&told).await;
+    runtime.wait_for_run(&session).await;
+    let store = runtime.store();
+    let query = BoardQuery {
+        reader: Account::default(),
+        person: None,
+        agents: None,
+        rest: 50,
+        after: None,
+    };
+    let board = store.board(query).await.unwrap();
+    let past = store
+        .past_runs(&Account::default(), "lead", 20)
+        .await
+        .unwrap();
+    assert_eq!(past.len(), 1);
+    let read = format!("{board:?} {past:?}");
+    assert!(read.contains(session.as_str()), "{read}");
+    assert_silent("the board", &read, &canaries);
+    assert_silent("the database", &database(runtime.path()), &canaries);
+}
