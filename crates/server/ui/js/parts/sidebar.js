@@ -60,7 +60,7 @@ export class Sidebar {
     const row = app.board.rows.get(session.id);
     const title = session.name || row?.title || session.title || 'Untitled';
     return h('a', {href: `/s/${session.id}`, 'aria-current': session.id === this.current ? 'page' : null, class: row?.unread ? 'unread' : '', title},
-      session.pinned_at ? '★ ' : '', title, row && row.state !== 'done' && row.state !== 'idle' ? h('span', {class: `dot ${row.state}`, 'aria-label': row.state}) : null);
+      session.pinned_at ? '★ ' : '', title, row && row.state !== 'done' && row.state !== 'idle' ? h('span', {class: `dot ${row.state}`, role: 'img', 'aria-label': row.state.replace('_', ' ')}) : null);
   }
 }
 
