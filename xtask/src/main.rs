@@ -13,6 +13,7 @@ mod kills;
 mod mutants;
 mod page_types;
 mod repository;
+mod screenshots;
 mod suite;
 mod tidy;
 
@@ -35,6 +36,8 @@ cargo xtask audit-list       list the audit's findings that no test is named aft
 cargo xtask mutants [WORDS]  remove one guarantee at a time; each must make a test fail (long, not part of CI)
 cargo xtask kills [COUNT] [--binary PATH]
                              kill the release binary at random and check what is left (minutes, not part of CI)
+cargo xtask screenshots --binary PATH --packages FOLDER
+                             make a picture of every screen of the page (not part of CI)
 cargo xtask figures          count type names, tokens per line, refused words, fields of structs
 cargo xtask find [WORDS]     check that a newcomer's words find the right file, or rank files for WORDS
 cargo xtask left-out         say what plain `cargo test` does not do";
@@ -61,6 +64,7 @@ fn run() -> Result<ExitCode> {
         ["audit-list"] => audit::run(&repository()?),
         ["mutants", words @ ..] => mutants::run(&repository()?, words),
         ["kills", rest @ ..] => kills::run(&repository()?, rest),
+        ["screenshots", rest @ ..] => screenshots::run(&repository()?, rest),
         ["figures"] => figures::run(&repository()?).map(|()| ExitCode::SUCCESS),
         ["find", words @ ..] => findability::run(&repository()?, words),
         ["generate"] => generate::run(&repository()?),

@@ -2,7 +2,7 @@
 
 import http from 'node:http';
 
-/** @typedef {{text?: string, calls?: [string, any][], pieces?: number, gate?: Promise<any>, hold?: {after: number, until: Promise<any>}}} Answer */
+/** @typedef {{status?: number, text?: string, calls?: [string, any][], pieces?: number, gate?: Promise<any>, hold?: {after: number, until: Promise<any>}}} Answer */
 
 export class FakeModel {
   constructor() {
@@ -31,6 +31,10 @@ export class FakeModel {
     for await (const chunk of request) chunks.push(chunk);
     const body = JSON.parse(Buffer.concat(chunks).toString());
     const answer = this.answer(asked(body));
+    if (answer.status) {
+      response.writeHead(answer.status, {'content-type': 'application/json'});
+      return response.end(JSON.stringify({error: {message: answer.text ?? 'refused', type: 'invalid_request_error'}}));
+    }
     response.writeHead(200, {'content-type': 'text/event-stream'});
     const send = data => response.write(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
     const delta = (content, finish = null) => send({id: 'x', object: 'chat.completion.chunk', created: 1, model: 'fake', choices: [{index: 0, delta: content, finish_reason: finish}]});

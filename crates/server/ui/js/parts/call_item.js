@@ -20,8 +20,9 @@ export function callElement(item, view) {
   const body = h('div', {class: 'call-body'});
   const live = h('pre', {class: 'call-live', hidden: true});
   const details = h('details', {class: 'item call', ontoggle: () => { if (details.open) fill(body, callBody(item)); else fill(body); }},
-    h('summary', null, state, tool, title, child, time), body);
-  const element = h('div', {class: 'call-box'}, details, live);
+    h('summary', null, state, tool, title, time), body);
+  // A button inside of a summary cannot be reached by screen readers: it lies over its end.
+  const element = h('div', {class: 'call-box'}, details, child, live);
   element.refresh = (/** @type {any} */ next) => {
     const ended = next.state === 'ended' && element.stateShown !== 'ended';
     item = next;
@@ -35,7 +36,7 @@ export function callElement(item, view) {
     const change = item.files?.reduce((/** @type {any} */ sum, /** @type {any} */ file) => [sum[0] + (file.added ?? 0), sum[1] + (file.removed ?? 0)], [0, 0]) ?? [0, 0];
     setText(time, [change[0] || change[1] ? `+${change[0]} −${change[1]}` : '', item.state === 'ended' ? duration(item.duration) : item.elapsed ? duration(item.elapsed) : ''].filter(Boolean).join('  '));
     const below = childOf(item, view);
-    fill(child, below ? h('button', {type: 'button', class: 'ghost small', onclick: (/** @type {Event} */ event) => { event.preventDefault(); go(`/s/${view.params.session}?child=${below}`); }}, 'Open') : null);
+    fill(child, below ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `Open the session of: ${item.title ?? item.tool}`, onclick: () => go(`/s/${view.params.session}?child=${below}`)}, 'Open') : null);
     live.hidden = !item.output || item.state === 'ended';
     if (!live.hidden) setText(live, item.output.split('\n').slice(-6).join('\n'));
     if (ended && details.open) fill(body, callBody(item));
@@ -66,11 +67,11 @@ function shortInput(input) {
 /** @param {any} item */
 export function callBody(item) {
   const parts = [];
-  if (item.input && Object.keys(item.input).length && !item.diff) parts.push(h('div', {class: 'call-part'}, h('h4', null, 'Input'), h('pre', null, inputText(item.input))));
+  if (item.input && Object.keys(item.input).length && !item.diff) parts.push(h('div', {class: 'call-part'}, h('p', {class: 'part-name'}, 'Input'), h('pre', {tabindex: '0'}, inputText(item.input))));
   if (item.diff) parts.push(diffView(item.diff));
   const text = (item.content ?? []).filter((/** @type {any} */ part) => part.type === 'text').map((/** @type {any} */ part) => part.text).join('\n');
   if (text) {
-    parts.push(h('div', {class: 'call-part'}, h('h4', null, 'Result'), h('pre', {tabindex: '0'}, text.slice(0, MOST_TEXT)),
+    parts.push(h('div', {class: 'call-part'}, h('p', {class: 'part-name'}, 'Result'), h('pre', {tabindex: '0'}, text.slice(0, MOST_TEXT)),
       text.length > MOST_TEXT ? h('p', {class: 'cut'}, `${text.length - MOST_TEXT} more characters`) : null,
       item.full ? h('a', {href: url(`/blobs/${item.full}`), download: `${item.key}.txt`}, 'Whole output') : null));
   }

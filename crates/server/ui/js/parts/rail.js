@@ -12,13 +12,13 @@ export class Rail {
     this.view = view;
     this.tree = h('ul', {class: 'tree', role: 'tree', 'aria-label': 'Agents'});
     this.todos = h('ul', {class: 'todos'});
-    this.todoTitle = h('h3', null, 'Todo');
+    this.todoTitle = h('h2', null, 'Todo');
     this.meter = h('meter', {min: '0', max: '1', value: 0, 'aria-label': 'Context in use'});
     this.contextWords = h('span');
     this.cost = h('span');
     this.sheetButton = h('button', {type: 'button', class: 'ghost sheet-close', 'aria-label': 'Close', onclick: () => this.toggle(false)}, '×');
     this.context = h('div', {class: 'meters'}, h('div', null, 'Context ', this.meter, ' ', this.contextWords), h('div', null, 'Cost ', this.cost));
-    this.element = h('aside', {class: 'rail', 'aria-label': 'Agents and progress'}, this.sheetButton, h('h3', null, 'Agents'), this.tree, this.todoTitle, this.todos, this.context);
+    this.element = h('aside', {class: 'rail', 'aria-label': 'Agents and progress'}, this.sheetButton, h('h2', null, 'Agents'), this.tree, this.todoTitle, this.todos, this.context);
     /** Rows of the tree by run. @type {Map<string, any>} */
     this.rows = new Map();
   }

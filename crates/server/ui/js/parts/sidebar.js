@@ -17,6 +17,10 @@ export class Sidebar {
     this.current = current;
     /** @type {Set<string>} */
     this.known = new Set();
+    /** @type {any[]} */
+    this.sessions = [];
+    /** What the board told of the sessions that are drawn. */
+    this.shownRows = '';
     this.list = h('div', {class: 'sidebar-list'});
     this.element = h('nav', {class: 'sidebar', 'aria-label': 'Sessions'}, h('a', {href: '/sessions', class: 'sidebar-all'}, 'All sessions'), this.list);
     this.load();
@@ -26,15 +30,24 @@ export class Sidebar {
   boardChanged() {
     const isUnknown = [...app.board.rows.keys()].some(session => !this.known.has(session));
     if (isUnknown && !this.timer) this.timer = setTimeout(() => { this.timer = 0; this.load(); }, 500);
+    // The board knows titles and states, and may come after the list.
+    const shown = this.sessions.map(({id}) => { const row = app.board.rows.get(id); return `${row?.title} ${row?.state} ${row?.unread}`; }).join('\n');
+    // Drawing anew would take the focus away.
+    if (shown !== this.shownRows && !this.list.contains(document.activeElement)) { this.shownRows = shown; this.draw(); }
   }
 
   async load() {
     const {sessions = []} = await get('/sessions', {limit: MOST}).catch(() => ({}));
+    this.sessions = sessions;
+    this.known = new Set([...sessions.map((/** @type {any} */ session) => session.id), ...app.board.rows.keys()]);
+    this.draw();
+  }
+
+  draw() {
     /** @type {Map<string, any[]>} */
     const byAgent = new Map();
-    this.known = new Set([...sessions.map((/** @type {any} */ session) => session.id), ...app.board.rows.keys()]);
     fill(this.list);
-    for (const session of sessions) byAgent.set(session.agent, [...(byAgent.get(session.agent) ?? []), session]);
+    for (const session of this.sessions) byAgent.set(session.agent, [...(byAgent.get(session.agent) ?? []), session]);
     for (const [agent, own] of byAgent) {
       this.list.append(h('section', null,
         h('h3', null, agentBadge(agent), may('chat') ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `New session with ${agent}`, onclick: () => newSession(agent)}, '+') : null),
@@ -47,7 +60,7 @@ export class Sidebar {
     const row = app.board.rows.get(session.id);
     const title = session.name || row?.title || session.title || 'Untitled';
     return h('a', {href: `/s/${session.id}`, 'aria-current': session.id === this.current ? 'page' : null, class: row?.unread ? 'unread' : '', title},
-      session.pinned_at ? '★ ' : '', title, row && row.state !== 'done' && row.state !== 'idle' ? h('span', {class: `dot ${row.state}`, 'aria-label': row.state}) : null);
+      session.pinned_at ? '★ ' : '', title, row && row.state !== 'done' && row.state !== 'idle' ? h('span', {class: `dot ${row.state}`, role: 'img', 'aria-label': row.state.replace('_', ' ')}) : null);
   }
 }
 
