@@ -7,7 +7,7 @@ use rooftree_protocol::{
     event::{ReplyRecord, ToolRecord},
 };
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::run_parts::push_bounded;
 
@@ -15,42 +15,42 @@ use crate::run_parts::push_bounded;
 pub const TRACE_STEPS: usize = 500;
 
 /// One request to a model, or one tool call.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TraceStep {
     /// Which of both.
     pub kind: TraceStepKind,
     /// The model, or the tool.
     pub name: String,
     /// What a call does, in a few words.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub title: String,
     /// When it began.
     pub from: Timestamp,
     /// When it ended, if it has.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
     /// How a call ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
     /// What it used, if it asked a model.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// Which call.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
     /// The run that a call delegated to or asked about. While it lasts, it waits for that run.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<RunId>,
     /// The number of the event that tells its input.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began: Option<u64>,
     /// The number of the event that tells its output.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
 }
 
 /// What a step is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceStepKind {
     /// A request to a model.
