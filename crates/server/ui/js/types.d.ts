@@ -1331,300 +1331,6 @@ export type Event = ({
   };
 });
 
-/** What happened. Consumers ignore types and fields they do not know. */
-export type EventBody = {
-  "type": "session.opened";
-  "data": {
-    /** Its definition. */
-    "agent": string;
-    /** What people call it. */
-    "name"?: string | null;
-    /** Whose journal it continues. */
-    "forked_from"?: ForkPoint | null;
-  };
-} | {
-  "type": "session.updated";
-  "data": {
-    /** What people call it now. */
-    "name"?: string | null;
-    /** Whether it is deleted now. */
-    "deleted": boolean;
-  };
-} | {
-  "type": "session.cleared";
-  "data": {
-    /** Why. */
-    "reason": ClearReason;
-  };
-} | {
-  "type": "run.started";
-  "data": {
-    /** What started it. */
-    "mode": RunMode;
-    /** The message it answers. */
-    "message": MessageId;
-    /** The model it begins with. */
-    "model": string;
-    /** The message in short. */
-    "title": string;
-    /** How many delegations above it. */
-    "depth": number;
-    /** The call that delegated it. */
-    "parent"?: ParentCall | null;
-    /** What may happen in it without asking, when it begins. */
-    "policy"?: PolicyNote | null;
-    /** The mode, tools, sandbox and limits it begins with: the most it may ever have, whichever process
-     * continues it. Absent in runs of earlier versions. */
-    "bounds"?: RunBounds | null;
-    /** What the model is told about the day and the project before its message; absent if it knows that already. */
-    "surroundings"?: string | null;
-  };
-} | {
-  "type": "run.waiting";
-  "data": {
-    /** For what. */
-    "for": WaitReason;
-    /** Until when at most. */
-    "until"?: Timestamp | null;
-    /** In words. */
-    "detail": string;
-    /** The session that was told of it, besides those above: it is told of the answer too. */
-    "told"?: SessionId | null;
-  };
-} | {
-  "type": "run.resumed";
-  "data": {
-    /** What it had waited for. */
-    "for": WaitReason;
-  };
-} | {
-  "type": "run.verified";
-  "data": Verdict;
-} | {
-  "type": "run.completed";
-  "data": RunEnd;
-} | {
-  "type": "message.user";
-  "data": {
-    /** The message. */
-    "message": Message;
-    /** The lane it came in. */
-    "lane": Lane;
-    /** Its place in that lane. */
-    "position": number;
-  };
-} | {
-  "type": "message.delta";
-  /** Where a piece of a reply belongs. */
-  "data": {
-    /** The piece. */
-    "text": string;
-    /** The reply. A reply that is asked for again after a failure has another name. */
-    "message"?: MessageId;
-    /** How many bytes of its text (or of its thinking) come before this piece. */
-    "at"?: number;
-  };
-} | {
-  "type": "message.completed";
-  "data": ReplyRecord;
-} | {
-  "type": "thinking.delta";
-  /** Where a piece of a reply belongs. */
-  "data": {
-    /** The piece. */
-    "text": string;
-    /** The reply. A reply that is asked for again after a failure has another name. */
-    "message"?: MessageId;
-    /** How many bytes of its text (or of its thinking) come before this piece. */
-    "at"?: number;
-  };
-} | {
-  "type": "tool.started";
-  "data": {
-    /** Which call. */
-    "call": CallId;
-    /** Canonical tool name. */
-    "tool": string;
-    /** Its family. */
-    "kind": ToolKind;
-    /** In a few words, for people. */
-    "title": string;
-    /** Its arguments after normalising. */
-    "input": unknown;
-    /** What it does to the world. */
-    "effect": Effect;
-    /** What may be done if its result is lost. */
-    "repeat": Repeat;
-    /** What let it happen: a rule, a mode, a person. */
-    "permitted"?: string;
-    /** The running call it is made from inside of; none for a call of a reply. */
-    "inside"?: CallId | null;
-    /** The files it is about to change, as they are before. Absent in events of earlier versions. */
-    "before"?: FilePreimage[];
-  };
-} | {
-  "type": "tool.output";
-  "data": {
-    /** Which call. */
-    "call": CallId;
-    /** What it says. */
-    "text": string;
-  };
-} | {
-  "type": "tool.progress";
-  "data": {
-    /** Which call. */
-    "call": CallId;
-    /** Milliseconds since it began. */
-    "elapsed_ms": number;
-  };
-} | {
-  "type": "tool.completed";
-  "data": ToolRecord;
-} | {
-  "type": "permission.requested";
-  "data": {
-    /** The question's name. */
-    "id": PermissionId;
-    /** Which call; the first one, for kind `spawn`. */
-    "call": CallId;
-    /** Canonical tool name. */
-    "tool": string;
-    /** What it would do, for people: a command, a diff. */
-    "title": string;
-    /** More about it: the diff of an edit, the list of agents. */
-    "detail": string;
-    /** What it does to the world. */
-    "effect": Effect;
-    /** The rule that a yes for longer than once would add. */
-    "rule": string;
-    /** When it is answered with no by itself. */
-    "until": Timestamp;
-    /** Why somebody has to be asked. */
-    "reason"?: string;
-    /** Names exactly what is asked about: tool, arguments, place, agent and session. */
-    "digest"?: string;
-    /** For how long a yes can hold. */
-    "scopes"?: PermissionScope[];
-    /** Whether it is about one call, or about all calls of a reply that start agents. Absent for one call. */
-    "kind"?: PermissionKind;
-    /** The agents that would be started, for kind `spawn`. */
-    "spawn"?: SpawnGroup[];
-  };
-} | {
-  "type": "permission.resolved";
-  "data": {
-    /** Which question. */
-    "id": PermissionId;
-    /** The answer. */
-    "answer": Answer;
-    /** Who gave it: `user`, `expired`, `cancelled`. */
-    "by": string;
-  };
-} | {
-  "type": "question.requested";
-  "data": {
-    /** The question's name. */
-    "id": QuestionId;
-    /** Which call. */
-    "call": CallId;
-    /** What it wants to know. */
-    "questions": Question[];
-    /** When it is taken for declined. */
-    "until": Timestamp;
-  };
-} | {
-  "type": "question.answered";
-  "data": {
-    /** Which question. */
-    "id": QuestionId;
-    /** The answer. */
-    "reply": QuestionReply;
-    /** Who gave it: `user`, `expired`, `cancelled`. */
-    "by": string;
-  };
-} | {
-  "type": "permission.mode";
-  "data": {
-    /** The mode from now on; none for the one it was started with. */
-    "mode"?: PermissionMode | null;
-    /** Who changed it: `agent`, `user`. */
-    "by": string;
-  };
-} | {
-  "type": "permission.policy";
-  "data": PolicyNote;
-} | {
-  "type": "hook.said";
-  "data": HookNote;
-} | {
-  "type": "todo.updated";
-  "data": {
-    /** The whole list. */
-    "items": Todo[];
-  };
-} | {
-  "type": "inbox.queued";
-  "data": {
-    /** Which message. */
-    "message": MessageId;
-    /** Which lane. */
-    "lane": Lane;
-    /** Its place in that lane. */
-    "position": number;
-  };
-} | {
-  "type": "inbox.delivered";
-  "data": {
-    /** Which message. */
-    "message": MessageId;
-    /** The task it is about: a call has told its result. */
-    "task": RunId;
-    /** Which lane. */
-    "lane": Lane;
-    /** Its place in that lane. */
-    "position": number;
-  };
-} | {
-  "type": "inbox.dropped";
-  "data": {
-    /** Which message. */
-    "message": MessageId;
-    /** Which lane. */
-    "lane": Lane;
-    /** Its place in that lane. */
-    "position": number;
-  };
-} | {
-  "type": "context.usage";
-  "data": {
-    /** Tokens in use. */
-    "used": number;
-    /** Tokens there are. */
-    "limit": number;
-    /** Tokens that a model on the user's own machine is reading now, before its first word. */
-    "reading"?: number | null;
-  };
-} | {
-  "type": "context.compacted";
-  "data": Compaction;
-} | {
-  "type": "files.undone";
-  "data": FileUndo;
-} | {
-  "type": "notice";
-  "data": {
-    /** How bad it is. */
-    "level": NoticeLevel;
-    /** Which notice. */
-    "code": string;
-    /** In words. */
-    "message": string;
-    /** What to do. */
-    "hint"?: string | null;
-  };
-};
-
 /** One page of events. */
 export type EventPage = {
   /** The events, in order. */
@@ -2414,12 +2120,6 @@ export type OpenInquiry = ({
   };
 });
 
-/** What waits for an answer. */
-export type OpenQuestionList = {
-  /** The questions, the oldest first. */
-  "questions": WaitingQuestion[];
-};
-
 /** A session to be opened. */
 export type OpenSession = {
   /** Which agent. */
@@ -2950,6 +2650,48 @@ export type RunBounds = {
   "spawn": SpawnThresholds;
 };
 
+/** One run, with what its end tells. */
+export type RunDetail = {
+  /** Its id. */
+  "run": RunId;
+  /** In which session. */
+  "session": SessionId;
+  /** Of which agent. */
+  "agent": string;
+  /** The run that delegated it. */
+  "parent"?: RunId | null;
+  /** What started it. */
+  "mode": RunMode;
+  /** Whether it works. */
+  "state": RunWorkState;
+  /** How it ended. */
+  "status"?: RunStatus | null;
+  /** Whether its work was checked, and found good. */
+  "verified"?: boolean | null;
+  /** The model. */
+  "model": string;
+  /** What it was asked, in short. */
+  "title": string;
+  /** What it answered. */
+  "text"?: string | null;
+  /** Replies of the model. */
+  "turns": number;
+  /** Tool calls. */
+  "calls": number;
+  /** What it used itself. */
+  "usage": Usage;
+  /** What those it asked used. */
+  "delegated": Usage;
+  /** When it began. */
+  "started_at": Timestamp;
+  /** How long it took. */
+  "duration_ms"?: number | null;
+  /** What went wrong. */
+  "error"?: Problem | null;
+  /** Tools, files, steps and findings; absent while it works. */
+  "end"?: RunEnd | null;
+};
+
 /** Everything about a run's end. */
 export type RunEnd = {
   /** How it ended. */
@@ -3024,6 +2766,8 @@ export type RunItem = {
   "calls": number;
   /** What it used itself. */
   "usage": Usage;
+  /** What those it asked used. */
+  "delegated": Usage;
   /** When it began. */
   "started_at": Timestamp;
   /** How long it took. */
@@ -3448,6 +3192,10 @@ export type TaskItem = {
   "ended_at"?: Timestamp | null;
   /** For an agent: the session it works in. */
   "child"?: SessionId | null;
+  /** For an agent: its name. */
+  "agent"?: string | null;
+  /** Not ended, and no process works on it: it goes on when its session does. */
+  "is_left": boolean;
 };
 
 /** One page of tasks. */
@@ -3749,28 +3497,6 @@ export type WaitSpan = {
   "from": Timestamp;
   /** Until when. */
   "to": Timestamp;
-};
-
-/** A permission request or question. */
-export type WaitingQuestion = {
-  /** `per_…` or `que_…`. */
-  "id": string;
-  /** The session that asks. */
-  "session": SessionId;
-  /** The first session above it. */
-  "root": SessionId;
-  /** The run that asks. */
-  "run"?: RunId | null;
-  /** The agent that asks. */
-  "agent": string;
-  /** Names exactly what is asked. */
-  "digest": string;
-  /** What is asked, as the journal has it. */
-  "asked": EventBody;
-  /** Since when. */
-  "asked_at": Timestamp;
-  /** When it is answered by itself. */
-  "until": Timestamp;
 };
 
 export type Word = "off" | "on";
