@@ -1,4 +1,4 @@
-//! Parses the numbers of passed and failed tests from the summary lines of test binaries.
+//! Parses the numbers of passed and failed tests from the summary lines of test binaries and of Node's tests.
 
 use std::ops::AddAssign;
 
@@ -13,6 +13,13 @@ pub struct Counts {
 impl Counts {
     /// Takes a line of output into account, if it sums up a test binary.
     pub fn read(&mut self, line: &str) {
+        // Node's tests, each file in a line of its own.
+        let node = |prefix: &str| {
+            line.strip_prefix(prefix)
+                .and_then(|number| number.parse().ok())
+        };
+        self.passed += node("# pass ").unwrap_or(0_u64);
+        self.failed += node("# fail ").unwrap_or(0_u64);
         let Some((_, sums)) = line.split_once("test result: ") else {
             return;
         };
@@ -54,6 +61,8 @@ mod tests {
             "test a_failed_tool_is_content ... ok",
             "test result: FAILED. 10 passed; 2 failed; 0 ignored; 0 measured; 7 filtered out; finished in 1.10s",
             "7 passed; 7 failed",
+            "# pass 3",
+            "# fail 1",
         ] {
             counts.read(line);
         }

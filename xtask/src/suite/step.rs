@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use super::{
+    browser,
     command::{FEATURES, cargo, counted, linted},
     counts::Counts,
     page_scripts, reference_servers, schemathesis, sdk,
@@ -46,6 +47,8 @@ enum Work {
     Schemathesis,
     /// Types of the page's scripts.
     PageScripts,
+    /// The page in a real browser.
+    Browser,
     /// Our MCP client against servers of others.
     ReferenceServers,
 }
@@ -139,6 +142,14 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "browser",
+        work: Work::Browser,
+        speed: Speed::Slow,
+        after: Some("clippy"),
+        lies_at: &[browser::PACKAGES],
+        ..PLAIN
+    },
+    Step {
         name: "mcp",
         work: Work::ReferenceServers,
         speed: Speed::Slow,
@@ -192,6 +203,7 @@ impl Step {
             Work::Sdk => sdk::SPELLED.to_owned(),
             Work::Schemathesis => schemathesis::SPELLED.to_owned(),
             Work::PageScripts => page_scripts::SPELLED.to_owned(),
+            Work::Browser => browser::SPELLED.to_owned(),
             Work::ReferenceServers => reference_servers::SPELLED.to_owned(),
         }
     }
@@ -228,6 +240,7 @@ impl Step {
             Work::Sdk => sdk::perform(repository, counts),
             Work::Schemathesis => schemathesis::perform(repository, counts),
             Work::PageScripts => page_scripts::perform(repository),
+            Work::Browser => browser::perform(repository, counts),
             Work::ReferenceServers => reference_servers::perform(repository, counts),
         }
     }

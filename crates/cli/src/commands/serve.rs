@@ -231,24 +231,16 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         at_once: AT_ONCE,
         queue_timeout: QUEUE_TIMEOUT,
     });
-    let resume = if no_resume {
-        ResumeMode::Nothing
-    } else {
-        ResumeMode::Everything
-    };
+    let resume = ResumeMode::new(no_resume);
     let announced = async {
         let words = resumed(&runtime, resume, environment).await?;
         let base = public_url.as_deref().unwrap_or(&url);
         let link = exposure::login_link(&control, base, print_link || open).await?;
-        let opened = link.as_deref().filter(|_| open);
-        if let Some(Err(why)) = opened.map(|link| open_page::open(environment, link)) {
-            let words = format!("the page is not opened: {why}; open the link yourself");
-            output::print_note(environment, &words);
-        }
-        let link = link.map(|link| format!("open {link}\n"));
-        Ok(format!(
-            "listening on {url}{words}\n{}",
-            link.unwrap_or_default()
+        Ok(announcement(
+            environment,
+            &format!("{url}{words}"),
+            link.as_deref(),
+            open,
         ))
     };
     let done = match announced.await {
@@ -260,6 +252,17 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         open_page::forget(environment);
     }
     done.map(|()| Exit::DONE)
+}
+
+/// What is printed when the server listens. Opens the page, if that is wanted.
+fn announcement(environment: &Environment, at: &str, link: Option<&str>, open: bool) -> String {
+    let opened = link.filter(|_| open);
+    if let Some(Err(why)) = opened.map(|link| open_page::open(environment, link)) {
+        let words = format!("the page is not opened: {why}; open the link yourself");
+        output::print_note(environment, &words);
+    }
+    let link = link.map(|link| format!("open {link}\n"));
+    format!("listening on {at}\n{}", link.unwrap_or_default())
 }
 
 /// Serves requests until a stop is asked for. Callbacks already in progress are still processed.

@@ -66,6 +66,7 @@ export class SessionModel extends EventTarget {
     } catch (error) {
       this.problem = error;
     }
+    /** @type {any[]} */
     const waiting = this.waiting ?? [];
     this.waiting = null;
     for (const frame of waiting) this.apply(frame);

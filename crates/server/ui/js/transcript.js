@@ -112,7 +112,7 @@ export class Transcript {
   applySnapshot(snapshot) {
     const draft = snapshot.messages[0];
     if (!draft) this.draft = null;
-    else if (this.draft?.message !== draft.id || this.draft.text.length <= draft.text.length) {
+    else if (!this.draft || this.draft.message !== draft.id || this.draft.text.length <= draft.text.length) {
       this.draft = {message: draft.id, text: draft.text, thinking: draft.thinking ?? '', html: [], open: draft.text};
     }
   }
@@ -120,7 +120,7 @@ export class Transcript {
   /** Takes HTML of blocks that the reply has closed. @param {any} block */
   applyBlock({message, index, html, open}) {
     if (this.draft?.message !== message) this.draft = {message, text: open, thinking: '', html: [], open};
-    const {draft} = this;
+    const draft = /** @type {any} */ (this.draft);
     if (index === 0) draft.html = [];
     draft.html[index] = html;
     draft.open = open;

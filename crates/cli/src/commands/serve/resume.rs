@@ -12,6 +12,16 @@ pub(super) enum ResumeMode {
     Nothing,
 }
 
+impl ResumeMode {
+    pub(super) fn new(no_resume: bool) -> Self {
+        if no_resume {
+            Self::Nothing
+        } else {
+            Self::Everything
+        }
+    }
+}
+
 /// Resumes unfinished sessions, names each with its mode, and says why one stays unfinished. Returns how many
 /// there are, in words.
 pub(super) async fn resumed(

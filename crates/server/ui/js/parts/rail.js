@@ -35,7 +35,7 @@ export class Rail {
     const session = model.tree.index.sessions.get(shown);
     const todos = session?.todos ?? [];
     this.todoTitle.hidden = todos.length === 0;
-    keyed(this.todos, todos.map((todo, at) => ({...todo, at})), todo => `${todo.at}-${todo.status}-${todo.content ?? todo.text}`, todo =>
+    keyed(this.todos, todos.map((/** @type {any} */ todo, /** @type {number} */ at) => ({...todo, at})), todo => `${todo.at}-${todo.status}-${todo.content ?? todo.text}`, todo =>
       h('li', {class: todo.status, 'aria-label': `${todo.status}: ${todo.content ?? todo.text}`}, {completed: '☑', in_progress: '◐'}[/** @type {string} */ (todo.status)] ?? '☐', ' ', todo.content ?? todo.text));
     const fill_ = session?.context;
     this.context.firstElementChild.hidden = !fill_;

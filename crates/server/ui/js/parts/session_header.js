@@ -18,6 +18,8 @@ export class SessionHeader {
   constructor(view) {
     this.view = view;
     this.path = h('div', {class: 'crumbs'});
+    /** What the path shows. @type {string} */
+    this.shownPath = '';
     this.title = h('h1', {class: 'session-title'});
     this.model = h('button', {type: 'button', class: 'ghost', title: 'Change the model', onclick: () => this.changeModel()});
     this.mode = h('button', {type: 'button', class: 'ghost', title: 'How much may happen without asking', onclick: () => this.changeMode()});

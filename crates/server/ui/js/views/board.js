@@ -20,6 +20,12 @@ const GROUPS = [
 const DONE_ROWS = 25;
 
 class Board extends View {
+  constructor() {
+    super();
+    /** Rows of the last group that are shown. @type {number} */ this.shownDone;
+    /** @type {{states: string[], list: any, count: any, section: any}[]} */ this.groups;
+  }
+
   open() {
     this.title_ = 'Board – Rooftree';
     this.shownDone = DONE_ROWS;

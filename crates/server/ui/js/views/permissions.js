@@ -47,7 +47,7 @@ class Permissions extends View {
 
   load() {
     this.seen = this.asked();
-    return Promise.all([this.loadPending(), this.loadHistory(), this.rules.load()]);
+    return Promise.all([this.loadPending(), this.loadHistory(), this.rules?.load()]);
   }
 
   /** What the board says that is asked. */

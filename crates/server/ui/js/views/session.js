@@ -18,9 +18,20 @@ import {TranscriptView} from '../parts/transcript_view.js';
 const READ_MS = 1000;
 
 class SessionView extends View {
+  constructor() {
+    super();
+    /** @type {SessionModel} */ this.model;
+    /** The session that is shown: the root, or one below it that was opened in place. @type {string} */ this.shown;
+    /** @type {Sidebar} */ this.sidebar;
+    /** @type {SessionHeader} */ this.header;
+    /** @type {TranscriptView} */ this.transcriptView;
+    /** @type {Composer} */ this.composer;
+    /** @type {Rail} */ this.rail;
+    /** @type {any} */ this.readTimer;
+  }
+
   open() {
     this.model = new SessionModel(this.params.session);
-    /** The session that is shown: the root, or one below it that was opened in place. */
     this.shown = new URLSearchParams(location.search).get('child') || this.params.session;
     this.sidebar = new Sidebar(this.params.session);
     this.header = new SessionHeader(this);

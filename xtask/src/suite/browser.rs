@@ -1,0 +1,57 @@
+//! Tests of the page in a real browser: the built program, a fake model, headless Chromium.
+//!
+//! Without the npm registry or Chromium the step fails: it proves nothing then.
+
+use std::process::Command;
+
+use anyhow::Result;
+
+use super::{
+    command::{counted, linted},
+    counts::Counts,
+    needs::{self, Need},
+    npm_packages,
+    sdk::{succeed, target},
+};
+use crate::repository::Repository;
+
+const NEEDS: &[Need] = &[Need {
+    program: "chromium",
+    proof: &["--version"],
+    package: "chromium",
+}];
+
+/// What a person would type, once the packages are there.
+pub const SPELLED: &str = "ROOFTREE_BIN=$PWD/target/debug/rooftree ROOFTREE_NPM=$PWD/target/page-browser \
+     node --test --test-concurrency=1 crates/server/tests/browser/*.test.mjs";
+
+pub const PACKAGES: &str = "crates/server/tests/browser/package.json";
+const TESTS: &str = "crates/server/tests/browser";
+
+/// Does it and says whether it went well. What is missing is told, and is a failure of this step alone.
+pub fn perform(repository: &Repository, counts: &mut Counts) -> Result<bool> {
+    match prepared(repository) {
+        Ok(tests) => counted(tests, counts),
+        Err(error) => {
+            println!("error: {error:#}");
+            Ok(false)
+        }
+    }
+}
+
+/// The tests, ready to be started.
+fn prepared(repository: &Repository) -> Result<Command> {
+    needs::provide_these(NEEDS)?;
+    let packages = npm_packages::provide(repository, PACKAGES, "page-browser")?;
+    succeed(&mut linted(
+        repository,
+        &["build", "--package", "rooftree-cli"],
+    ))?;
+    let mut tests = Command::new("node");
+    tests
+        .args(["--test", "--test-concurrency=1", "--test-reporter=tap"])
+        .current_dir(repository.root().join(TESTS))
+        .env("ROOFTREE_BIN", target(repository).join("debug/rooftree"))
+        .env("ROOFTREE_NPM", packages);
+    Ok(tests)
+}
