@@ -69,8 +69,8 @@ mod tests {
         assert_eq!(
             counts,
             Counts {
-                passed: 15,
-                failed: 2,
+                passed: 18,
+                failed: 3,
                 ignored: 1
             }
         );
