@@ -4,7 +4,12 @@
 pub(super) fn is_mixed(text: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| usize::from(text.as_bytes().iter().any(kind));
     let kinds = has(u8::is_ascii_digit) + has(u8::is_ascii_lowercase) + has(u8::is_ascii_uppercase);
-    kinds >= 2 && distinct(text) >= 8.min(text.len() / 2)
+    kinds >= 2 && is_varied(text)
+}
+
+/// Whether a text has as many different characters as a made-up key, of whichever kind they are.
+pub(super) fn is_varied(text: &str) -> bool {
+    distinct(text) >= 8.min(text.len() / 2)
 }
 
 /// Whether a value beside a name like `password` is one that was made up by a machine. Stricter than

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::entropy::is_mixed;
+use super::entropy::{is_mixed, is_varied};
 
 /// What a token is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +79,9 @@ pub(super) fn find(
     let body = text.get(literal.end..end)?;
     // A sentence may end right behind it.
     let body = body.trim_end_matches(['.', '-']);
-    (length.contains(&body.len()) && is_mixed(body))
-        .then(|| literal.start..literal.end + body.len())
+    // Keys in capitals may have no digit: of 16 characters one in thirty has none.
+    let is_made_up = is_mixed(body) || (alphabet == TokenAlphabet::Upper && is_varied(body));
+    (length.contains(&body.len()) && is_made_up).then(|| literal.start..literal.end + body.len())
 }
 
 /// Whether a word may begin here. Escapes of JSON, URLs and terminals end in letters too.

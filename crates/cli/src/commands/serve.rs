@@ -110,9 +110,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     // Subscribe to signals first: an early one must lead to an orderly shutdown too.
     let mut leaving = ServeStopSignals::listen()?;
     let settings = settings::load(environment)?;
-    for remark in &settings.remarks {
-        output::print_note(environment, remark);
-    }
+    print_notes(environment, &settings.remarks);
     let models = ConfiguredModels::of(environment, &settings)?;
     let SandboxFlags { sandbox, network } = arguments.confined;
     let chat_token = variable("ROOFTREE_SERVER_TOKEN").filter(|token| !token.trim().is_empty());
@@ -127,9 +125,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         ..default_models(&models, &settings)?
     };
     let (overrides, pinned) = overrides.without_pinned(&settings);
-    for remark in &pinned {
-        output::print_note(environment, remark);
-    }
+    print_notes(environment, &pinned);
     let search = embeddings::search(environment, &settings, &models, &RecordingMode::Off)?;
     let online = WebAccess::of(&settings, &models.credentials, &models.catalog)?;
     let base = Arc::new(OnceLock::new());
@@ -179,14 +175,8 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         &[],
     )?;
     let unreachable = exposure::unreachable(&project.definitions, guards).await?;
-    for remark in project
-        .remarks
-        .iter()
-        .chain(&gathered.remarks)
-        .chain(&unreachable)
-    {
-        output::print_note(environment, remark);
-    }
+    let remarks = project.remarks.iter().chain(&gathered.remarks);
+    print_notes(environment, remarks.chain(&unreachable));
     let secrets = Arc::new(secrets::known_besides(
         environment,
         &settings,
@@ -252,6 +242,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         open_page::forget(environment);
     }
     done.map(|()| Exit::DONE)
+}
+
+fn print_notes<'a>(environment: &Environment, notes: impl IntoIterator<Item = &'a String>) {
+    for note in notes {
+        output::print_note(environment, note);
+    }
 }
 
 /// What is printed when the server listens. Opens the page, if that is wanted.

@@ -117,7 +117,7 @@ async fn names_of_tokens_and_persons_are_kept_without_secrets() {
 
 #[tokio::test]
 async fn keys_and_kept_answers_of_requests_hold_no_secrets_and_are_found_again() {
-    let (canaries, told) = canaries(24);
+    let (canaries, told) = canaries(22);
     let runtime = TestRuntimeBuilder::new([]).build();
     let (store, at) = (runtime.store(), runtime.clock.now());
     let request = IdempotentRequest {

@@ -40,7 +40,7 @@ fn tested(folder: &Path) -> Output {
         .arg("--test")
         .current_dir(folder)
         .output()
-        .expect("node can be started; this test needs Node 18 or newer: apt-get install nodejs")
+        .unwrap_or_else(|error| panic!("node cannot be started ({error}); this test needs Node 18 or newer: apt-get install nodejs"))
 }
 
 #[test]

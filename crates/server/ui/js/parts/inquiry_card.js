@@ -70,9 +70,16 @@ export function settledWords(inquiry) {
   return `${decision} by ${answered.by}${answered.via ? ` (${answered.via})` : ''}, ${clock(answered.at)}`;
 }
 
+/** @param {string} detail @param {string} title */
+function withoutTitle(detail, title) {
+  const rest = detail.startsWith(title) ? detail.slice(title.length) : detail;
+  return rest === '' || rest.startsWith('\n') ? rest.trim() : detail;
+}
+
 /** @param {any} inquiry @param {boolean} compact */
 function permissionBody(inquiry, compact) {
-  const detail = inquiry.detail ?? '';
+  // The detail of a command begins with the command, which is the title already.
+  const detail = withoutTitle(inquiry.detail ?? '', inquiry.title);
   const isDiff = /^(---|\+\+\+|@@) /m.test(detail);
   return h('div', {class: 'card-body'},
     h('pre', {class: 'card-title'}, inquiry.title),
