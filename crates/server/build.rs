@@ -42,6 +42,7 @@ fn is_served(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let extension = path.extension().unwrap_or_default().to_string_lossy();
     !name.ends_with(".d.ts")
+        && name != "tree_types.js"
         && matches!(
             extension.as_ref(),
             "html" | "js" | "css" | "svg" | "webmanifest"

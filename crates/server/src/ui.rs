@@ -246,3 +246,37 @@ fn content_type(name: &str) -> Option<&'static str> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_page_is_small() {
+        let files = UiFiles::new(UiSource::Embedded);
+        let sizes = files
+            .embedded
+            .values()
+            .map(|file| file.gzip.as_ref().map_or(0, |gzip| gzip.len()));
+        let (count, bytes) = (sizes.len(), sizes.sum::<usize>());
+        assert!(
+            count > 40 && bytes <= 150_000,
+            "{count} files, {bytes} bytes"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_directory_is_read_anew_and_nothing_beside_it_is_sent() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = UiFiles::new(UiSource::Directory(directory.path().join("ui")));
+        std::fs::create_dir(directory.path().join("ui")).unwrap();
+        std::fs::write(directory.path().join("secret.js"), "x").unwrap();
+        std::fs::write(directory.path().join("ui/a.js"), "1").unwrap();
+        assert_eq!(&*files.find("a.js").await.unwrap().body, b"1");
+        std::fs::write(directory.path().join("ui/a.js"), "2").unwrap();
+        assert_eq!(&*files.find("a.js").await.unwrap().body, b"2");
+        for path in ["../secret.js", "/etc/passwd", "b/../../secret.js", "a.txt"] {
+            assert!(files.find(path).await.is_none(), "{path}");
+        }
+    }
+}

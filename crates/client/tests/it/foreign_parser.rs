@@ -1,7 +1,7 @@
 //! A stream that is cut at every byte and read by another project's parser of server-sent events, which knows nothing
 //! of ours: it continues with the last id it saw, and has every event once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
 use eventsource_stream::{Event as ForeignEvent, Eventsource};
 use futures::{StreamExt, stream};
@@ -80,9 +80,9 @@ async fn a_foreign_parser_that_is_cut_at_every_byte_has_every_event_once() {
             seen.is_empty() || seen == [last + 1],
             "cut at {cut}: {seen:?} after {last}"
         );
-        if !continued.contains_key(&now) {
+        if let Entry::Vacant(place) = continued.entry(now) {
             let rest = answer(&served, &session, now).await;
-            continued.insert(now, parsed(&rest, 1_024, &session).await);
+            place.insert(parsed(&rest, 1_024, &session).await);
         }
         let due: Vec<u64> = (now + 1..=head).collect();
         assert_eq!(continued[&now], due, "cut at {cut}, continued after {now}");
