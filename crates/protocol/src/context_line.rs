@@ -1,4 +1,5 @@
-//! The context line of a message: one XML element, `<context panel-id="…" … />`, that a client makes and nobody changes.
+//! The context line of a message: one XML element, `<context panel-id="…" … />`, that a client makes and that is stored
+//! unchanged.
 
 use crate::{ErrorCode, Problem};
 

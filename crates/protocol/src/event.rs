@@ -221,7 +221,7 @@ pub enum EventBody {
     /// A call ended; each call has exactly one of these.
     #[serde(rename = "tool.completed")]
     ToolCompleted(ToolRecord),
-    /// Somebody must say yes or no to a call, or to all calls of a reply that start agents.
+    /// A person must allow or deny a call, or all calls of a reply that start agents.
     #[serde(rename = "permission.requested")]
     PermissionRequested {
         /// The question's name.

@@ -80,7 +80,7 @@ async fn a_file_is_changed_only_as_it_was_read() {
     let late = workshop.put(&first, MASON).await;
     assert_eq!(late.status, 412, "{late:?}");
     assert_eq!(workshop.text(), better, "nothing is lost");
-    // Somebody changes it in an editor.
+    // A user changes the file in an editor.
     let edited = MASON.replace("Builds walls", "Paints walls");
     fs::write(&workshop.file, &edited).unwrap();
     let over = workshop.put(&second, MASON).await;

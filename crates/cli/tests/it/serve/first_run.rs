@@ -15,7 +15,7 @@ use crate::run::fixture::{Desk, finished};
 
 const KEY: &str = concat!("sk-", "ant-api03-first-run-of-a-test");
 
-/// A server of somebody who has configured nothing.
+/// A server without any configuration: no key, no model.
 struct Server {
     desk: Desk,
     child: Child,

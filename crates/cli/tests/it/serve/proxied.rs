@@ -19,7 +19,7 @@ use rooftree_view::{SessionStart, StreamCursor, StreamFrame, StreamRequest};
 use super::{PATIENCE, remote::start, until};
 use crate::run::fixture::Desk;
 
-/// How long nginx has nobody to pass requests to.
+/// How long the server behind nginx is down.
 const DOWN: Duration = Duration::from_secs(3);
 /// Deltas after which the server is killed.
 const SHOWN: usize = 12;

@@ -225,7 +225,7 @@ impl<'a> Writer<'a> {
             .unwrap()
     }
 
-    /// Somebody leaves a message that no agent has taken.
+    /// A user posts a message, and no agent takes it.
     pub fn leaves(&mut self, text: &str) {
         let id = MessageId::from_entropy(chance());
         let key = id.to_string();

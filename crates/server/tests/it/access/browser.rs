@@ -148,7 +148,7 @@ async fn b10_wrong_tokens_and_links_lock_an_address_but_not_those_who_are_in() {
             .status,
         200
     );
-    // A page of another site locks nobody out.
+    // Requests of a page of another site do not count for the lockout.
     for _ in 0..30 {
         let foreign = [
             HOST,

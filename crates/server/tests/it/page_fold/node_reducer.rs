@@ -60,7 +60,7 @@ impl NodeReducer {
             return Err("node is gone".to_owned());
         };
         let text = lines.join("\n") + "\n";
-        // Node writes while it reads: whoever only wrote would wait for ever.
+        // Node writes while it reads: a writer that does not read at the same time would deadlock.
         let writer = thread::spawn(move || input.write_all(text.as_bytes()).map(|()| input));
         let compared = self.compare(journal, &lines);
         if compared.is_ok() {
