@@ -6,6 +6,7 @@
 mod browser;
 mod command;
 mod counts;
+mod emulators;
 pub mod needs;
 mod npm_packages;
 mod page_scripts;

@@ -63,6 +63,10 @@ pub enum CliCommand {
     Tasks(LazyArguments<commands::tasks::Arguments>),
     /// Diagnose the installation: settings, keys, models, sandbox, database
     Doctor(LazyArguments<commands::doctor::Arguments>),
+    /// Copy all sessions to one file, also while the server runs, and verify the copy
+    Backup(LazyArguments<commands::backup::Arguments>),
+    /// Replace all sessions by those of a backup; what was there is kept
+    Restore(LazyArguments<commands::restore::Arguments>),
     /// Show settings, where each comes from, and their precedence
     Config(LazyArguments<commands::config::Arguments>),
     /// Find keys and local models, and write a first config.toml
@@ -237,6 +241,8 @@ mod tests {
             "tasks list",
             "doctor",
             "doctor verify",
+            "backup",
+            "restore",
             "config show",
             "config get",
             "config path",

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod audit;
 pub mod auth;
+pub mod backup;
 pub mod board;
 pub mod call;
 pub mod can;
@@ -18,6 +19,7 @@ pub mod mcp;
 pub mod models;
 pub mod permissions;
 pub mod person;
+pub mod restore;
 pub mod run;
 pub mod runs;
 pub mod sandbox_flags;

@@ -50,10 +50,10 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
-        agents, audit, auth, board, call, can, complete, completions, config, demo, doctor,
-        hooks as hooking, init, man, mcp, models, permissions, person, run, runs, serve, service,
-        sessions, sessions::SessionsOutcome, tasks, token, tools, trust as trusting, usage,
-        version, why,
+        agents, audit, auth, backup, board, call, can, complete, completions, config, demo, doctor,
+        hooks as hooking, init, man, mcp, models, permissions, person, restore, run, runs, serve,
+        service, sessions, sessions::SessionsOutcome, tasks, token, tools, trust as trusting,
+        usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -152,6 +152,8 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         CliCommand::Doctor(LazyArguments(arguments)) => {
             doctor::execute(arguments, environment).await
         }
+        CliCommand::Backup(LazyArguments(arguments)) => backup::execute(&arguments, environment),
+        CliCommand::Restore(LazyArguments(arguments)) => restore::execute(&arguments, environment),
         CliCommand::Config(LazyArguments(arguments)) => {
             config::execute(arguments, environment).await
         }

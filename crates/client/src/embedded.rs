@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rooftree_protocol::{
-    Command, ErrorCode, Event, Part, Principal, Problem, RunId, Session, SessionId, Timestamp,
-    command::CommandReply,
+    Command, ErrorCode, Event, Lane, Limits, Part, Principal, Problem, RunId, Session, SessionId,
+    Timestamp, command::CommandReply, file_undo::FileUndo,
 };
 use rooftree_runtime::{
     AttachedFile, BoardFilter, BoardPage, Clock, EventFilter, Handle, gather_spans,
 };
-use rooftree_store::{Inquiry, Owner, RunFilter, RunRow, SessionFilter, TaskFilter, TaskStatus};
+use rooftree_store::{
+    Inquiry, OutputPiece, Owner, RuleRow, RunFilter, RunRow, SessionFilter, TaskFilter, TaskStatus,
+};
 use rooftree_stream::{EventStream, StreamSetup};
 use rooftree_view::{
     ByeReason, RunDetail, RunItem, RunSpan, StreamFrame, StreamLimits, StreamPatch, StreamRequest,
@@ -20,8 +22,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AnswerState, EventFeed, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
-    RuntimeClient, SessionQuery, SessionStanding, SessionWork, TaskQuery, Watch, WatchUpdate,
+    AnswerState, EventFeed, FoundWords, InquirySelection, ListedInquiry, ListedSession, ListedTask,
+    RunQuery, RuntimeClient, SessionQuery, SessionStanding, SessionWork, TaskQuery, WaitingMessage,
+    Watch, WatchUpdate,
     stream_cursors::{FrameCheck, StreamCursors},
     watch::WatchSource,
 };
@@ -151,6 +154,56 @@ impl RuntimeClient for EmbeddedClient {
             listed.push(ListedTask { task, is_left });
         }
         Ok(listed)
+    }
+
+    async fn task_output(&self, task: &str, after: u64) -> Result<Vec<OutputPiece>, Problem> {
+        let found = self.handle.queries(&self.who).output(task, after).await;
+        found.map_err(in_words)
+    }
+
+    async fn search(&self, words: &str, limit: usize) -> Result<Vec<FoundWords>, Problem> {
+        let found = self.handle.queries(&self.who).search(words, limit).await;
+        let found = found.map_err(in_words)?.into_iter().map(|hit| FoundWords {
+            session: hit.session.id,
+            agent: hit.session.agent,
+            name: hit.session.name,
+            event: hit.event,
+            snippet: hit.snippet,
+        });
+        Ok(found.collect())
+    }
+
+    async fn waiting(&self, session: &SessionId) -> Result<Vec<WaitingMessage>, Problem> {
+        let most = usize::try_from(Limits::default().inbox).unwrap_or(usize::MAX);
+        let queries = self.handle.queries(&self.who);
+        let mut waiting = Vec::new();
+        for lane in [Lane::Boundary, Lane::Mail] {
+            let items = queries
+                .waiting(session, lane, most)
+                .await
+                .map_err(in_words)?;
+            waiting.extend(items.into_iter().map(|item| WaitingMessage {
+                lane,
+                position: item.position,
+                withdrawn: item.withdrawn.is_some(),
+                message: item.message.id,
+                parts: item.message.parts,
+                silent: item.message.silent,
+                revision: item.message.revision,
+                at: item.message.at,
+            }));
+        }
+        Ok(waiting)
+    }
+
+    async fn undo_preview(&self, session: &SessionId) -> Result<Option<FileUndo>, Problem> {
+        let preview = self.handle.queries(&self.who).undo_preview(session).await;
+        preview.map_err(|error| error.problem())
+    }
+
+    async fn rules(&self) -> Result<Vec<RuleRow>, Problem> {
+        let rules = self.handle.queries(&self.who).rules().await;
+        rules.map_err(in_words)
     }
 
     async fn runs(&self, query: RunQuery) -> Result<Vec<RunItem>, Problem> {

@@ -20,10 +20,10 @@ mod watch;
 pub use embedded::EmbeddedClient;
 pub use event_feed::{EventFeed, FeedUpdate};
 pub use listed::{
-    AnswerState, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
-    SessionQuery, SessionStanding, SessionWork, TaskQuery,
+    AnswerState, FoundWords, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
+    SessionQuery, SessionStanding, SessionWork, TaskQuery, WaitingMessage,
 };
 pub use post_queue::{PostQueue, UnsentPost};
-pub use remote::{RemoteClient, RemoteOptions, RetryPauses};
+pub use remote::{RemoteClient, RemoteExport, RemoteOptions, RetryPauses};
 pub use runtime_client::RuntimeClient;
 pub use watch::{ConnectionState, Watch, WatchUpdate};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooftree_protocol::{EventBody, RunId, Session, SessionId, Timestamp};
+use rooftree_protocol::{EventBody, Lane, MessageId, Part, RunId, Session, SessionId, Timestamp};
 use rooftree_store::TaskRow;
 use serde::{Deserialize, Serialize};
 
@@ -142,4 +142,40 @@ pub struct ListedTask {
     pub task: TaskRow,
     /// Not ended, and no process works on it: it goes on when its session does.
     pub is_left: bool,
+}
+
+/// A place where words were found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundWords {
+    /// In which session.
+    pub session: SessionId,
+    /// Of which agent.
+    pub agent: String,
+    /// What the session is called.
+    pub name: Option<String>,
+    /// At which event.
+    pub event: u64,
+    /// The words and what is around them, the hit between `[` and `]`.
+    pub snippet: String,
+}
+
+/// A message that waits for a session's agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaitingMessage {
+    /// Its id.
+    pub message: MessageId,
+    /// Whether it starts a run or enters the running one.
+    pub lane: Lane,
+    /// Its place in the lane.
+    pub position: u64,
+    /// What it says.
+    pub parts: Vec<Part>,
+    /// Whether it starts no run.
+    pub silent: bool,
+    /// Whether it was withdrawn: it is not read.
+    pub withdrawn: bool,
+    /// How often it was replaced.
+    pub revision: u32,
+    /// When it was sent.
+    pub at: Timestamp,
 }

@@ -16,32 +16,37 @@ use std::{
 
 use async_trait::async_trait;
 use rooftree_protocol::{
-    AgentDefinition, Command, Event, Part, Problem, QuestionId, RunId, Session, SessionId,
+    AgentDefinition, Command, Event, Lane, Part, Problem, QuestionId, RunId, Session, SessionId,
     api_paths::{
         AGENT, AGENTS, ATTACHMENTS, BOARD, COMMANDS, PERMISSION, PERMISSIONS, QUESTION, QUESTIONS,
-        RUN, RUN_TRACE, RUNS, SESSION, SESSION_EVENTS, SESSIONS, STREAM, STREAM_ONE, TASKS, fill,
+        RULES, RUN, RUN_TRACE, RUNS, SEARCH, SESSION, SESSION_EVENTS, SESSION_EXPORT,
+        SESSION_QUEUE, SESSION_UNDO, SESSIONS, STREAM, STREAM_ONE, TASK_OUTPUT, TASKS, fill,
     },
     command::CommandReply,
+    file_undo::FileUndo,
 };
 use rooftree_runtime::AttachedFile;
+use rooftree_store::{OutputPiece, RuleRow};
 use rooftree_view::{
     RunDetail, RunItem, RunSpan, StreamPatch, StreamRequest, board::BoardSnapshot,
 };
 use serde::de::DeserializeOwned;
 
+pub use self::answers::RemoteExport;
 use self::{
     answers::{
-        AgentAnswer, AgentsAnswer, AnswerPage, EventsAnswer, PermissionsPage, QuestionsPage,
-        RunsPage, SessionsPage, SpansAnswer, TasksPage, UploadAnswer, WorkAnswer, inquiry,
+        AgentAnswer, AgentsAnswer, AnswerPage, EventsAnswer, HitsAnswer, OutputAnswer,
+        PermissionsPage, QuestionsPage, QueueAnswer, RulesAnswer, RunsPage, SessionsPage,
+        SpansAnswer, TasksPage, UndoAnswer, UploadAnswer, WorkAnswer, inquiry,
     },
     frame_reader::FrameReader,
     http::{HttpConnection, RefusedRequest},
     remote_watch::RemoteWatch,
 };
 use crate::{
-    EventFeed, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery, RuntimeClient,
-    SessionQuery, SessionStanding, SessionWork, TaskQuery, Watch, event_feed::WatchFeed,
-    stream_cursors::StreamCursors,
+    EventFeed, FoundWords, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
+    RuntimeClient, SessionQuery, SessionStanding, SessionWork, TaskQuery, WaitingMessage, Watch,
+    event_feed::WatchFeed, stream_cursors::StreamCursors,
 };
 
 /// Rows of a list that are asked for at a time: as many as a server sends.
@@ -253,6 +258,12 @@ impl RemoteClient {
         let shown: AgentAnswer = self.http.get(&fill(AGENT, &[name])).await?;
         Ok(shown.definition)
     }
+
+    /// A session with all its events and the bytes they name.
+    pub async fn export(&self, session: &SessionId) -> Result<RemoteExport, Problem> {
+        let path = fill(SESSION_EXPORT, &[session.as_str()]);
+        Ok(self.http.get(&path).await?)
+    }
 }
 
 #[async_trait]
@@ -337,6 +348,51 @@ impl RuntimeClient for RemoteClient {
         ];
         let found = self.listed::<TasksPage>(TASKS, &query, usize::MAX).await?;
         Ok(found.into_iter().map(ListedTask::from).collect())
+    }
+
+    async fn task_output(&self, task: &str, after: u64) -> Result<Vec<OutputPiece>, Problem> {
+        let query = [("after", after.to_string())];
+        let path = fill(TASK_OUTPUT, &[task]);
+        let answer: OutputAnswer = self.http.get_with(&path, &query).await?;
+        Ok(answer.piece().into_iter().collect())
+    }
+
+    async fn search(&self, words: &str, limit: usize) -> Result<Vec<FoundWords>, Problem> {
+        let query = [
+            ("q", words.to_owned()),
+            ("limit", limit.min(PAGE).to_string()),
+        ];
+        let found: HitsAnswer = self.http.get_with(&fill(SEARCH, &[]), &query).await?;
+        Ok(found.hits)
+    }
+
+    async fn waiting(&self, session: &SessionId) -> Result<Vec<WaitingMessage>, Problem> {
+        let found: QueueAnswer = self
+            .http
+            .get(&fill(SESSION_QUEUE, &[session.as_str()]))
+            .await?;
+        let steering = found
+            .steering
+            .into_iter()
+            .map(|item| item.in_lane(Lane::Boundary));
+        let queued = found
+            .queued
+            .into_iter()
+            .map(|item| item.in_lane(Lane::Mail));
+        Ok(steering.chain(queued).collect())
+    }
+
+    async fn undo_preview(&self, session: &SessionId) -> Result<Option<FileUndo>, Problem> {
+        let found: UndoAnswer = self
+            .http
+            .get(&fill(SESSION_UNDO, &[session.as_str()]))
+            .await?;
+        Ok(found.undo)
+    }
+
+    async fn rules(&self) -> Result<Vec<RuleRow>, Problem> {
+        let found: RulesAnswer = self.http.get(&fill(RULES, &[])).await?;
+        Ok(found.rules.into_iter().map(RuleRow::from).collect())
     }
 
     async fn runs(&self, query: RunQuery) -> Result<Vec<RunItem>, Problem> {

@@ -3,14 +3,15 @@
 use async_trait::async_trait;
 use rooftree_protocol::{
     Command, Event, Part, Problem, RunId, Session, SessionId, command::CommandReply,
+    file_undo::FileUndo,
 };
 use rooftree_runtime::AttachedFile;
-use rooftree_store::TaskRow;
+use rooftree_store::{OutputPiece, RuleRow, TaskRow};
 use rooftree_view::{RunDetail, RunItem, RunSpan, StreamRequest, board::BoardSnapshot};
 
 use crate::{
-    EventFeed, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery, SessionQuery,
-    SessionWork, TaskQuery, Watch,
+    EventFeed, FoundWords, InquirySelection, ListedInquiry, ListedSession, ListedTask, RunQuery,
+    SessionQuery, SessionWork, TaskQuery, WaitingMessage, Watch,
 };
 
 /// What a program can do with a runtime. Errors say what failed, why, and what to do.
@@ -66,6 +67,21 @@ pub trait RuntimeClient: Send + Sync {
         let listed = self.listed_tasks(query).await?;
         Ok(listed.into_iter().map(|listed| listed.task).collect())
     }
+
+    /// What a background program wrote after so many bytes.
+    async fn task_output(&self, task: &str, after: u64) -> Result<Vec<OutputPiece>, Problem>;
+
+    /// Messages and replies that contain words, the best first.
+    async fn search(&self, words: &str, limit: usize) -> Result<Vec<FoundWords>, Problem>;
+
+    /// Messages that wait for a session's agent, in the order they are taken.
+    async fn waiting(&self, session: &SessionId) -> Result<Vec<WaitingMessage>, Problem>;
+
+    /// The file changes that an undo would take back; none if nothing is left to undo.
+    async fn undo_preview(&self, session: &SessionId) -> Result<Option<FileUndo>, Problem>;
+
+    /// Saved permission rules, the oldest first.
+    async fn rules(&self) -> Result<Vec<RuleRow>, Problem>;
 
     /// Runs, the latest first.
     async fn runs(&self, query: RunQuery) -> Result<Vec<RunItem>, Problem>;

@@ -103,11 +103,7 @@ impl HtmlWriter {
     fn begin_code(&mut self, kind: &CodeBlockKind<'_>) {
         self.enter("<pre><code", "</code></pre>\n");
         if let CodeBlockKind::Fenced(info) = kind {
-            let language: String = info
-                .chars()
-                .take_while(|letter| letter.is_ascii_alphanumeric() || "+#-_".contains(*letter))
-                .take(32)
-                .collect();
+            let language = language_of(info);
             if !language.is_empty() {
                 self.attribute("class", &format!("language-{language}"));
             }
@@ -180,6 +176,12 @@ impl HtmlWriter {
     }
 }
 
+/// The language that the first line of a code fence names; only characters that are part of such names.
+pub(crate) fn language_of(info: &str) -> String {
+    let is_letter = |letter: &char| letter.is_ascii_alphanumeric() || "+#-_".contains(*letter);
+    info.chars().take_while(is_letter).take(32).collect()
+}
+
 fn heading(level: HeadingLevel) -> (&'static str, &'static str) {
     match level {
         HeadingLevel::H1 => ("<h1>", "</h1>\n"),
@@ -192,7 +194,7 @@ fn heading(level: HeadingLevel) -> (&'static str, &'static str) {
 }
 
 /// The address with only characters that a URL may hold, if its scheme is http, https or mailto.
-fn safe_address(address: &str) -> Option<String> {
+pub(crate) fn safe_address(address: &str) -> Option<String> {
     let (scheme, rest) = address.split_once(':')?;
     let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
     let is_known = is_web && rest.starts_with("//") || scheme.eq_ignore_ascii_case("mailto");

@@ -1,7 +1,9 @@
-//! Markdown renderer with two outputs: styled lines for terminals, rendered while text streams, and sanitized HTML.
+//! Markdown renderer with three outputs: styled lines for terminals, rendered while text streams, sanitized HTML, and text
+//! with entities for chat platforms.
 //!
 //! [`MarkdownStream`] takes text as it arrives and returns finished lines; a line that was returned never changes.
-//! [`to_html`] renders a whole text for a web page, [`HtmlStream`] the blocks of one that arrives. All treat their
+//! [`to_html`] renders a whole text for a web page, [`HtmlStream`] the blocks of one that arrives, [`to_parts`] the
+//! messages of a chat. All treat their
 //! input as untrusted: no control character and no escape sequence gets into a line, and no tag, script, remote image or
 //! unknown address scheme into HTML.
 //!
@@ -19,6 +21,11 @@
 //! It knows nothing of sessions or terminals: the caller draws the lines.
 
 mod blocks;
+mod entities;
+mod entity_document;
+mod entity_parts;
+mod entity_types;
+mod entity_writer;
 mod html;
 mod html_stream;
 mod layout;
@@ -30,6 +37,8 @@ mod table;
 mod visible;
 mod wrap;
 
+pub use entities::{to_entities, to_parts};
+pub use entity_types::{EntityKind, EntityText, PartLimit, TextEntity};
 pub use html::to_html;
 pub use html_stream::HtmlStream;
 pub use line::{MarkdownLine, MarkdownSpan, SpanStyle, ansi_text, plain_text};

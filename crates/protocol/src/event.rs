@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, PermissionId, PermissionKind,
-    PermissionMode, PermissionScope, Principal, Question, QuestionId, QuestionReply, Repeat, RunId,
-    SessionId, SpawnGroup, Timestamp, Todo, ToolKind,
+    BlobId, CallId, Effect, ForkPoint, Lane, Message, MessageId, ParentCall, Part, PermissionId,
+    PermissionKind, PermissionMode, PermissionScope, Principal, Question, QuestionId,
+    QuestionReply, Repeat, RunId, SessionId, SpawnGroup, Timestamp, Todo, ToolKind,
     file_undo::{FilePreimage, FileUndo},
     inquiry::Answer,
 };
@@ -408,6 +408,20 @@ impl EventBody {
             Self::FilesUndone(_) => "files.undone",
             Self::Notice { .. } => "notice",
         }
+    }
+
+    /// The stored bytes that it refers to: attachments, pictures, uncut output.
+    pub fn blobs(&self) -> impl Iterator<Item = &BlobId> {
+        let (parts, full): (&[Part], _) = match self {
+            Self::MessageUser { message, .. } => (&message.parts, None),
+            Self::ToolCompleted(record) => (&record.content, record.full.as_ref()),
+            _ => (&[], None),
+        };
+        let in_parts = parts.iter().filter_map(|part| match part {
+            Part::Image { blob, .. } | Part::File { blob, .. } => Some(blob),
+            Part::Text { .. } => None,
+        });
+        full.into_iter().chain(in_parts)
     }
 
     /// Whether it is stored in the journal.

@@ -37,6 +37,9 @@ pub enum Error {
     /// The directory or file of the database cannot be written.
     #[error("cannot write {0}")]
     Unwritable(String),
+    /// Another process uses the database, or writes the same file.
+    #[error("in use: {0}")]
+    InUse(String),
     /// The store is broken, busy for too long, or closed.
     #[error("{0}")]
     Failed(String),
@@ -66,6 +69,9 @@ impl Error {
             Self::Unwritable(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .cause("sessions are kept there, and this user may not write there, or the disk is read-only")
                 .fix("set ROOFTREE_HOME to a directory that you may write"),
+            Self::InUse(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
+                .cause("its files must not be exchanged under a process that has them open")
+                .fix("end all rooftree processes (a service: systemctl --user stop rooftree), then try again"),
             Self::OutOfOrder(_) | Self::Superseded(_) | Self::Failed(_) => Problem::new(ErrorCode::StoreFailed, self.to_string())
                 .fix("rooftree doctor checks the database"),
         }

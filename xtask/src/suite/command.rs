@@ -40,7 +40,8 @@ pub fn linted(repository: &Repository, arguments: &[&str]) -> Command {
 }
 
 /// What the slow steps need is compiled in from the start, so that all steps share one build.
-pub const FEATURES: &str = "--features=rooftree-cli/failpoints,rooftree-tools/reference-servers";
+pub const FEATURES: &str = "--features=rooftree-cli/failpoints,rooftree-tools/reference-servers,\
+     rooftree-connectors/emulators";
 
 /// `-D warnings` in the form in which `cargo clippy` hands it on.
 const NO_WARNINGS: &str = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";

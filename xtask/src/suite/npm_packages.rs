@@ -39,6 +39,10 @@ pub fn provide(repository: &Repository, list: &str, folder: &str) -> Result<Path
     }
     fs::create_dir_all(&place).with_context(|| format!("make {}", place.display()))?;
     write(&place.join("package.json"), &packages)?;
+    let lock = list.replace("package.json", "package-lock.json");
+    if repository.has(&lock) {
+        write(&place.join("package-lock.json"), &repository.text(&lock)?)?;
+    }
     let mut install = Command::new("npm");
     install
         .args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])

@@ -8,7 +8,7 @@ use super::{
     browser,
     command::{FEATURES, cargo, counted, linted},
     counts::Counts,
-    page_scripts, reference_servers, schemathesis, sdk,
+    emulators, page_scripts, reference_servers, schemathesis, sdk,
 };
 use crate::{repository::Repository, tidy};
 
@@ -51,6 +51,8 @@ enum Work {
     Browser,
     /// Our MCP client against servers of others.
     ReferenceServers,
+    /// Connectors against an emulator of chat platforms.
+    Emulators,
 }
 
 /// How long each target is fuzzed, and the variable that passes it to `crates/testkit/src/fuzz.rs`. A nightly
@@ -158,6 +160,14 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "connectors",
+        work: Work::Emulators,
+        speed: Speed::Slow,
+        after: Some("clippy"),
+        lies_at: &[emulators::PACKAGES],
+        ..PLAIN
+    },
+    Step {
         name: "lean",
         work: Work::Cargo(&["check", "-p", "rooftree", "--lib", "--no-default-features"]),
         speed: Speed::Slow,
@@ -205,6 +215,7 @@ impl Step {
             Work::PageScripts => page_scripts::SPELLED.to_owned(),
             Work::Browser => browser::SPELLED.to_owned(),
             Work::ReferenceServers => reference_servers::SPELLED.to_owned(),
+            Work::Emulators => emulators::SPELLED.to_owned(),
         }
     }
 
@@ -242,6 +253,7 @@ impl Step {
             Work::PageScripts => page_scripts::perform(repository),
             Work::Browser => browser::perform(repository, counts),
             Work::ReferenceServers => reference_servers::perform(repository, counts),
+            Work::Emulators => emulators::perform(repository, counts),
         }
     }
 }

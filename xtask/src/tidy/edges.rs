@@ -12,6 +12,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("process", &[]),
     ("shell", &[]),
     ("markdown", &[]),
+    ("schedule", &[]),
+    ("connectors", &["markdown"]),
     ("search", &["stdx"]),
     ("secrets", &["protocol", "stdx", "process"]),
     ("workspace", &["protocol", "stdx", "process"]),
@@ -31,6 +33,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "tools",
             "store",
             "view",
+            "schedule",
         ],
     ),
     ("view", &["protocol"]),
@@ -43,7 +46,15 @@ const EDGES: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "protocol", "stdx", "markdown", "view", "store", "runtime", "stream",
+            "protocol",
+            "stdx",
+            "markdown",
+            "view",
+            "store",
+            "runtime",
+            "stream",
+            "connectors",
+            "schedule",
         ],
     ),
     ("macros", &[]),
@@ -76,6 +87,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "server",
             "client",
             "markdown",
+            "connectors",
+            "schedule",
             // Only its tests use the library, with a server in another process.
             "rooftree",
         ],
@@ -104,6 +117,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("rmcp", &["tools"], "only `tools` knows servers of tools"),
     ("clap", &["cli"], "only `cli` knows the command line"),
     ("rustyline", &["cli"], "only `cli` knows terminals"),
+    ("qrcode", &["cli"], "only `cli` knows terminals"),
     (
         "pulldown-cmark",
         &["markdown"],
@@ -122,6 +136,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     (
         "tokio",
         &[
+            "connectors",
             "process",
             "search",
             "workspace",

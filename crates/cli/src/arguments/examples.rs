@@ -64,6 +64,10 @@ pub const EXAMPLES: &[CommandExamples] = &[
                 "leave unfinished sessions alone",
             ),
             (
+                "rooftree serve --qr --public-url https://agents.example.org",
+                "and draw the login link for a phone",
+            ),
+            (
                 "rooftree serve --bind 0.0.0.0 --public-url https://agents.example.org",
                 "behind a proxy",
             ),
@@ -78,6 +82,20 @@ pub const EXAMPLES: &[CommandExamples] = &[
             ),
             ("rooftree service install --print", "only show the unit"),
         ],
+    ),
+    (
+        "backup",
+        &[
+            ("rooftree backup sessions-monday.db", ""),
+            ("rooftree backup /mnt/disk/rooftree.db -o json", ""),
+        ],
+    ),
+    (
+        "restore",
+        &[(
+            "rooftree restore sessions-monday.db",
+            "end the server first",
+        )],
     ),
     ("service uninstall", &[("rooftree service uninstall", "")]),
     ("service status", &[("rooftree service status", "")]),

@@ -42,9 +42,9 @@ enum Action {
 }
 
 impl Arguments {
-    /// Whether a server can do it too. Rules of settings are files of its machine.
+    /// Whether a server can do it too. An import reads files of this machine.
     pub fn can_be_sent(&self) -> bool {
-        !matches!(self.action, Action::Rules(_) | Action::Import(_))
+        !matches!(self.action, Action::Import(_))
     }
 }
 

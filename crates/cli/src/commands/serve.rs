@@ -5,6 +5,7 @@ mod api_catalog;
 pub mod exposure;
 mod key_settings;
 mod open_page;
+mod qr_code;
 mod resume;
 
 use std::{
@@ -81,6 +82,9 @@ pub struct Arguments {
     /// Open the page in your browser, logged in
     #[arg(long)]
     pub open: bool,
+    /// Also draw the login link as a QR code on the terminal, for a phone; needs --public-url
+    #[arg(long)]
+    pub qr: bool,
     /// Serve the page's files from this directory, read anew for each request, for work on the page
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub ui_dir: Option<PathBuf>,
@@ -142,6 +146,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         allowed_origins,
         print_link,
         open,
+        qr,
         permission_timeout,
         no_resume,
         ui_dir,
@@ -225,13 +230,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let announced = async {
         let words = resumed(&runtime, resume, environment).await?;
         let base = public_url.as_deref().unwrap_or(&url);
-        let link = exposure::login_link(&control, base, print_link || open).await?;
-        Ok(announcement(
-            environment,
-            &format!("{url}{words}"),
-            link.as_deref(),
-            open,
-        ))
+        let link = exposure::login_link(&control, base, print_link || open || qr).await?;
+        if let Some(link) = link.as_deref().filter(|_| open) {
+            open_browser(environment, link);
+        }
+        let code = link.as_deref().filter(|_| qr);
+        let code = code.map(|link| draw_code(environment, base, link));
+        let link = link.map(|link| format!("open {link}\n"));
+        let (link, code) = (link.unwrap_or_default(), code.unwrap_or_default());
+        Ok(format!("listening on {url}{words}\n{link}{code}"))
     };
     let done = match announced.await {
         Ok(words) => serve(server, &mut leaving, &words).await,
@@ -250,15 +257,20 @@ fn print_notes<'a>(environment: &Environment, notes: impl IntoIterator<Item = &'
     }
 }
 
-/// What is printed when the server listens. Opens the page, if that is wanted.
-fn announcement(environment: &Environment, at: &str, link: Option<&str>, open: bool) -> String {
-    let opened = link.filter(|_| open);
-    if let Some(Err(why)) = opened.map(|link| open_page::open(environment, link)) {
+/// Opens the page; where it cannot, it says why.
+fn open_browser(environment: &Environment, link: &str) {
+    if let Err(why) = open_page::open(environment, link) {
         let words = format!("the page is not opened: {why}; open the link yourself");
         output::print_note(environment, &words);
     }
-    let link = link.map(|link| format!("open {link}\n"));
-    format!("listening on {at}\n{}", link.unwrap_or_default())
+}
+
+/// The QR code of the link; where there is none, it says why.
+fn draw_code(environment: &Environment, base: &str, link: &str) -> String {
+    qr_code::drawn(environment, base, link).unwrap_or_else(|why| {
+        output::print_note(environment, &format!("no QR code: {why}"));
+        String::new()
+    })
 }
 
 /// Serves requests until a stop is asked for. Callbacks already in progress are still processed.

@@ -8,6 +8,7 @@ pub mod compact;
 mod events;
 mod export;
 mod export_file;
+mod export_source;
 mod fork;
 mod import;
 pub mod journal;
@@ -106,6 +107,12 @@ impl Arguments {
                 | Action::Clear(_)
                 | Action::Rm(_)
                 | Action::Restore(_)
+                | Action::Search(_)
+                | Action::Queue(_)
+                | Action::Undo(_)
+                | Action::Switch(_)
+                | Action::Back(_)
+                | Action::Export(_)
         )
     }
 }

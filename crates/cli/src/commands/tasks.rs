@@ -40,7 +40,7 @@ enum Action {
 impl Arguments {
     /// Whether a server can do it too.
     pub fn can_be_sent(&self) -> bool {
-        matches!(self.action, Action::List(_) | Action::Stop(_))
+        !matches!(self.action, Action::Wait(_))
     }
 }
 

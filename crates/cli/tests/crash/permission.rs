@@ -42,17 +42,17 @@ on = "dig [0-9]+"
 text = 'Hole {{ user.text | find("dig ([0-9]+)") }} is {{ results[0].outcome }}.'
 "#;
 
-fn serve(scene: &Scene, stall: Option<&str>) -> Worker {
+pub fn serve(scene: &Scene, stall: Option<&str>) -> Worker {
     let mut command = program(scene, &["serve", "--port", "0"]);
     command.envs(stall.map(|place| ("ROOFTREE_STALL", place)));
     Worker::spawn(command)
 }
 
-fn store(scene: &Scene) -> SqliteStore {
+pub fn store(scene: &Scene) -> SqliteStore {
     SqliteStore::open_read_only(scene.database()).unwrap()
 }
 
-fn open(scene: &Scene) -> Vec<Inquiry> {
+pub fn open(scene: &Scene) -> Vec<Inquiry> {
     let inquiries = wait(store(scene).inquiries(Some(&scene.session))).unwrap();
     inquiries
         .into_iter()
@@ -61,7 +61,7 @@ fn open(scene: &Scene) -> Vec<Inquiry> {
 }
 
 /// Says yes from a process of its own.
-fn permit(scene: &Scene) {
+pub fn permit(scene: &Scene) {
     let asked = open(scene).remove(0);
     let store = SqliteStore::open(scene.database()).unwrap();
     let answer = Answer {
@@ -81,7 +81,7 @@ fn permit(scene: &Scene) {
     kept.unwrap();
 }
 
-fn post(scene: &Scene, task: usize) {
+pub fn post(scene: &Scene, task: usize) {
     let id = MessageId::from_entropy(SystemClock.entropy());
     let text = format!("Please do task {task}.");
     let message = Message::new(id, vec![Part::text(text)], Origin::User, SystemClock.now());
@@ -98,13 +98,13 @@ fn post(scene: &Scene, task: usize) {
 }
 
 /// Lets it work up to a place and kills it there.
-fn kill_at(scene: &Scene, place: &str) {
+pub fn kill_at(scene: &Scene, place: &str) {
     let mut server = serve(scene, Some(place));
     assert_eq!(server.reach_stall(), Reached::Stalled, "{place}");
     assert!(server.kill().was_killed());
 }
 
-fn finish(scene: &Scene) {
+pub fn finish(scene: &Scene) {
     let server = serve(scene, None);
     until("nothing is unfinished", || {
         wait(store(scene).unfinished()).unwrap().is_empty()

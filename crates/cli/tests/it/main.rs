@@ -10,6 +10,7 @@
 mod access;
 mod agents;
 mod auth;
+mod backup;
 mod board;
 mod calls;
 mod completing;

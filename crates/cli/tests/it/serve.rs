@@ -5,7 +5,7 @@ mod asked;
 mod first_run;
 mod library;
 mod proxied;
-mod remote;
+pub(crate) mod remote;
 mod resuming;
 mod socket;
 
@@ -60,7 +60,7 @@ fn listening(command: &mut Command) -> (Child, String) {
     (child, line)
 }
 
-fn terminate(child: &Child) {
+pub(crate) fn terminate(child: &Child) {
     let kill = format!("kill -TERM {}", child.id());
     assert!(
         std::process::Command::new("sh")

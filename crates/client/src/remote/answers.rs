@@ -1,14 +1,18 @@
 //! Answers of the API as this client reads them.
 
 use rooftree_protocol::{
-    AgentDefinition, BlobId, ErrorCode, Event, EventBody, Problem, RunId, SessionId, Timestamp,
+    AgentDefinition, BlobId, ErrorCode, Event, EventBody, Lane, MessageId, Part, Problem, RuleKind,
+    RuleScope, RunId, Session, SessionId, Timestamp, file_undo::FileUndo,
 };
-use rooftree_store::{TaskRow, TaskStatus};
+use rooftree_store::{OutputPiece, RuleRow, TaskRow, TaskStatus};
 use rooftree_view::{RunItem, RunSpan};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::{AnswerState, ListedInquiry, ListedSession, ListedTask, SessionStanding};
+use crate::{
+    AnswerState, FoundWords, ListedInquiry, ListedSession, ListedTask, SessionStanding,
+    WaitingMessage,
+};
 
 /// One page of a list.
 pub(super) trait AnswerPage: serde::de::DeserializeOwned {
@@ -46,6 +50,112 @@ page!(QuestionsPage, questions, Map<String, Value>);
 #[derive(Deserialize)]
 pub(super) struct EventsAnswer {
     pub(super) events: Vec<Event>,
+}
+
+/// A session of a server with all that belongs to it.
+#[derive(Debug, Deserialize)]
+pub struct RemoteExport {
+    /// Its row.
+    pub session: Session,
+    /// Its events, in order.
+    pub events: Vec<Event>,
+    /// The bytes they name.
+    pub blobs: Vec<RemoteBlob>,
+}
+
+/// Bytes of a session of a server.
+#[derive(Debug, Deserialize)]
+pub struct RemoteBlob {
+    /// Their id.
+    pub blob: BlobId,
+    /// In base64; absent if the store has lost them.
+    pub base64: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct OutputAnswer {
+    end: u64,
+    text: String,
+}
+
+impl OutputAnswer {
+    /// Bytes that are not kept between its pieces are told before all of them.
+    pub(super) fn piece(self) -> Option<OutputPiece> {
+        let start = self.end.saturating_sub(self.text.len() as u64);
+        let text = self.text;
+        (!text.is_empty()).then_some(OutputPiece { start, text })
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct HitsAnswer {
+    pub(super) hits: Vec<FoundWords>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct UndoAnswer {
+    pub(super) undo: Option<FileUndo>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct QueueAnswer {
+    pub(super) queued: Vec<QueuedAnswer>,
+    pub(super) steering: Vec<QueuedAnswer>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct QueuedAnswer {
+    message: MessageId,
+    position: u64,
+    parts: Vec<Part>,
+    silent: bool,
+    revision: u32,
+    withdrawn: bool,
+    at: Timestamp,
+}
+
+impl QueuedAnswer {
+    pub(super) fn in_lane(self, lane: Lane) -> WaitingMessage {
+        WaitingMessage {
+            message: self.message,
+            lane,
+            position: self.position,
+            parts: self.parts,
+            silent: self.silent,
+            withdrawn: self.withdrawn,
+            revision: self.revision,
+            at: self.at,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct RulesAnswer {
+    pub(super) rules: Vec<RuleAnswer>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct RuleAnswer {
+    number: i64,
+    kind: RuleKind,
+    rule: String,
+    #[serde(flatten)]
+    scope: RuleScope,
+    by: String,
+    at: Timestamp,
+}
+
+impl From<RuleAnswer> for RuleRow {
+    fn from(answer: RuleAnswer) -> Self {
+        Self {
+            number: answer.number,
+            kind: answer.kind,
+            rule: answer.rule,
+            scope: answer.scope,
+            by: answer.by,
+            at: answer.at,
+        }
+    }
 }
 
 #[derive(Deserialize)]

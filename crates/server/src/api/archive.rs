@@ -9,7 +9,7 @@ use axum::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use rooftree_protocol::{
-    AccessScope, BlobId, Command, Event, EventBody, Part, Session, SessionId,
+    AccessScope, BlobId, Command, Event, Session, SessionId,
     api_paths::{SEARCH, SESSION_EXPORT, SESSION_IMPORT},
     command::ExportedSession,
 };
@@ -136,22 +136,8 @@ async fn export(
 
 /// The ids of all bytes that events name.
 fn named_blobs(events: &[Event]) -> BTreeSet<BlobId> {
-    let mut found = BTreeSet::new();
-    for event in events {
-        let parts: &[Part] = match &event.body {
-            EventBody::MessageUser { message, .. } => &message.parts,
-            EventBody::ToolCompleted(record) => {
-                found.extend(record.full.clone());
-                &record.content
-            }
-            _ => &[],
-        };
-        found.extend(parts.iter().filter_map(|part| match part {
-            Part::Image { blob, .. } | Part::File { blob, .. } => Some(blob.clone()),
-            Part::Text { .. } => None,
-        }));
-    }
-    found
+    let blobs = events.iter().flat_map(|event| event.body.blobs());
+    blobs.cloned().collect()
 }
 
 async fn import(

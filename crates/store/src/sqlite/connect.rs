@@ -90,10 +90,7 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, Error> {
         // A write-ahead log needs a writable index beside it; without a log there is nothing
         // to index and the file can be read as it is.
         Err(_) if path.exists() && !log_of(path).exists() => {
-            let connection = Connection::open_with_flags(
-                immutable_uri(path),
-                flags | OpenFlags::SQLITE_OPEN_URI,
-            )?;
+            let connection = immutable(path)?;
             let version = settle(&connection)?;
             (connection, version)
         }
@@ -108,6 +105,14 @@ pub(crate) fn reader(path: &Path) -> Result<Connection, Error> {
         ))),
         older => Err(Error::Older(older, schema::VERSION)),
     }
+}
+
+/// A connection to a file that no process changes. SQLite puts nothing beside it and reads no log.
+pub(crate) fn immutable(path: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    Ok(Connection::open_with_flags(immutable_uri(path), flags)?)
 }
 
 fn settle(connection: &Connection) -> Result<i64, rusqlite::Error> {

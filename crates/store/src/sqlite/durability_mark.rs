@@ -194,6 +194,12 @@ impl DurabilityMark {
     pub(crate) fn note(&self, noted: MarkContent) {
         let _ = self.0.write_all_at(noted.line().as_bytes(), 0);
     }
+
+    /// Says something else, and returns once that is on disk.
+    pub(crate) fn note_durably(&self, noted: MarkContent) -> io::Result<()> {
+        self.0.write_all_at(noted.line().as_bytes(), 0)?;
+        self.0.sync_all()
+    }
 }
 
 /// Where the mark of a database lies.

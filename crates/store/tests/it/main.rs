@@ -6,6 +6,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod backup;
 mod conformance;
 mod corruption;
 mod fixture;

@@ -4,22 +4,12 @@ use std::sync::Arc;
 
 use rooftree_client::{ListedInquiry, RuntimeClient};
 use rooftree_protocol::{ErrorCode, Problem, SessionId};
-use rooftree_runtime::Handle;
 
 use crate::{
     control::named_owner,
     environment::Environment,
     id_lookup::{self, IdCandidate, REQUEST},
 };
-
-/// The way to answer, if anything can have been asked.
-pub fn control(environment: &Environment) -> Result<Handle, Problem> {
-    if environment.database.exists() {
-        environment.control()
-    } else {
-        Err(nothing())
-    }
-}
 
 /// The runtime whose requests are answered, wherever it is.
 pub fn answering(environment: &Environment) -> Result<Arc<dyn RuntimeClient>, Problem> {

@@ -68,10 +68,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         output::print_note(environment, "nothing was saved");
         return Ok(Exit::DONE);
     }
-    let handle = environment.control()?;
+    let client = rules::rule_client(environment)?;
     for (kind, rule) in &found {
         let said =
-            rules::save_rule(&handle, *kind, rule, arguments.place.scope(environment)).await?;
+            rules::save_rule(&*client, *kind, rule, arguments.place.scope(environment)).await?;
         output::print_note(environment, &said);
     }
     Ok(Exit::DONE)

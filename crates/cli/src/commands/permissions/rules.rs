@@ -1,23 +1,28 @@
 //! Lists, adds and removes saved permission rules; lists those of the settings.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use clap::{Args, Subcommand, ValueEnum};
+use rooftree_client::RuntimeClient;
 use rooftree_protocol::{Command, ErrorCode, Problem, Timestamp, command::CommandReply};
-use rooftree_runtime::{Clock, Handle, SystemClock, saved_rules};
+use rooftree_runtime::{Clock, SystemClock, saved_rules};
 use rooftree_store::{RuleKind, RuleRow, RuleScope};
 use rooftree_tools::PermissionRule;
 use serde::Serialize;
 
-use super::find;
 use crate::{
     commands::sessions::find::{self as sessions, LookupScope},
-    control::{named_owner, owner},
+    control::named_owner,
     environment::Environment,
     exit::Exit,
     human_format::{ago, place},
     listing::{self, ListFormat, ListItem, ListOutput},
-    output, rules, settings,
+    output, rules,
+    server_connection::{ServerConnection, address},
+    settings,
     table::{ColumnShrink, TextTable},
     terminal::run_text::short,
 };
@@ -132,11 +137,15 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 async fn list(format: ListFormat, environment: &Environment) -> Result<Exit, Problem> {
     let mut rows: Vec<Row> = Vec::new();
-    if let Some(store) = environment.queries()? {
-        let made = store.rules().await.map_err(|error| error.problem())?;
-        rows.extend(made.into_iter().map(made_row));
+    if let Some(client) = environment.client()? {
+        rows.extend(client.rules().await?.into_iter().map(made_row));
     }
-    for (file, settings) in settings::sources(environment)? {
+    // Rules of settings are files of the machine they are on: those of a server are not shown here.
+    let sources = match address(environment) {
+        Some(_) => Vec::new(),
+        None => settings::sources(environment)?,
+    };
+    for (file, settings) in sources {
         let kinds = [
             (RuleKind::Deny, settings.permission.deny),
             (RuleKind::Ask, settings.permission.ask),
@@ -245,23 +254,25 @@ async fn add(add: AddRuleArguments, environment: &Environment) -> Result<Exit, P
         (_, true) => RuleKind::Ask,
         _ => RuleKind::Allow,
     };
-    let handle = environment.control()?;
+    let client = rule_client(environment)?;
     let scope = match &add.session {
         Some(session) => {
-            let queries = handle.queries(&owner());
-            let session = sessions::session(&queries, session, LookupScope::Live).await?;
+            let session = sessions::session(&*client, session, LookupScope::Live).await?;
             RuleScope::Session(session.id)
         }
-        None => add.place.scope(environment),
+        None => {
+            refuse_foreign_project(add.place, environment)?;
+            add.place.scope(environment)
+        }
     };
-    let said = save_rule(&handle, kind, &rule, scope).await?;
+    let said = save_rule(&*client, kind, &rule, scope).await?;
     output::print_note(environment, &said);
     Ok(Exit::DONE)
 }
 
 /// Saves a rule; says which.
 pub async fn save_rule(
-    handle: &Handle,
+    client: &dyn RuntimeClient,
     kind: RuleKind,
     rule: &PermissionRule,
     scope: RuleScope,
@@ -272,29 +283,48 @@ pub async fn save_rule(
         rule: rule.to_string(),
         scope,
     };
-    let saved = handle.send(&named_owner(), command).await;
-    let CommandReply::Rule { number } = saved.map_err(|error| error.problem())? else {
+    let CommandReply::Rule { number } = client.send(command).await? else {
         return Err(Problem::new(ErrorCode::Internal, "the rule has no number"));
     };
     Ok(format!("rule {number}: {} {rule} ({holds})", word(kind)))
 }
 
 async fn remove(number: i64, environment: &Environment) -> Result<Exit, Problem> {
-    let handle = find::control(environment)?;
-    let removed = handle
-        .send(&named_owner(), Command::RemoveRule { number })
-        .await;
-    if let CommandReply::Rule { .. } = removed.map_err(|error| error.problem())? {
+    let client = environment.changing_client(named_owner())?;
+    let client = client.ok_or_else(|| missing(number))?;
+    let removed = client.send(Command::RemoveRule { number }).await?;
+    if let CommandReply::Rule { .. } = removed {
         output::print_note(environment, &format!("rule {number} is gone"));
         return Ok(Exit::DONE);
     }
-    Err(Problem::new(
-        ErrorCode::TaskNotFound,
-        format!("there is no rule {number}"),
-    )
-    .fix(
+    Err(missing(number))
+}
+
+fn missing(number: i64) -> Problem {
+    let message = format!("there is no rule {number}");
+    Problem::new(ErrorCode::TaskNotFound, message).fix(
         "rooftree permissions rules shows the numbers; rules of settings are changed in their file",
-    ))
+    )
+}
+
+/// The runtime to save rules in, wherever it is; a database is made if there is none.
+pub fn rule_client(environment: &Environment) -> Result<Arc<dyn RuntimeClient>, Problem> {
+    if address(environment).is_none() {
+        environment.control()?;
+    }
+    let client = environment.changing_client(named_owner())?;
+    client.ok_or_else(|| Problem::new(ErrorCode::Internal, "there is no database"))
+}
+
+/// A directory of this machine is none of a server elsewhere.
+fn refuse_foreign_project(place: RuleLocation, environment: &Environment) -> Result<(), Problem> {
+    let server = ServerConnection::of(environment)?;
+    if place == RuleLocation::Always || server.is_none_or(|server| server.is_local) {
+        return Ok(());
+    }
+    let message = "a rule for the project of this directory means nothing to a server elsewhere";
+    Err(Problem::new(ErrorCode::InvalidArguments, message)
+        .fix("--for always, or --session ID for one of its sessions"))
 }
 
 fn typed(problem: Problem) -> Problem {

@@ -10,11 +10,9 @@ pub mod read;
 use std::{borrow::Cow, collections::BTreeSet, path::Path};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use rooftree_protocol::{BlobId, Event, EventBody, Part, Problem, Session};
-use rooftree_runtime::Queries;
+use rooftree_protocol::{BlobId, Event, Problem, Session};
 use serde::{Deserialize, Serialize};
 
-use super::in_words;
 use crate::output;
 
 /// What the first line says it is.
@@ -80,27 +78,8 @@ pub fn blob_line(id: &BlobId, bytes: Option<&[u8]>) -> Result<String, Problem> {
     })
 }
 
-/// The bytes a blob's name stands for; none if the store has lost them.
-pub async fn bytes_of(store: &Queries, id: &BlobId) -> Result<Option<Vec<u8>>, Problem> {
-    store.blob(id).await.map_err(in_words)
-}
-
 /// The names of all bytes that events refer to.
 pub fn referenced<'a>(events: impl IntoIterator<Item = &'a Event>) -> BTreeSet<BlobId> {
-    let mut found = BTreeSet::new();
-    for event in events {
-        let parts: &[Part] = match &event.body {
-            EventBody::MessageUser { message, .. } => &message.parts,
-            EventBody::ToolCompleted(record) => {
-                found.extend(record.full.clone());
-                &record.content
-            }
-            _ => &[],
-        };
-        found.extend(parts.iter().filter_map(|part| match part {
-            Part::Image { blob, .. } | Part::File { blob, .. } => Some(blob.clone()),
-            Part::Text { .. } => None,
-        }));
-    }
-    found
+    let blobs = events.into_iter().flat_map(|event| event.body.blobs());
+    blobs.cloned().collect()
 }

@@ -7,16 +7,10 @@ use rooftree_protocol::{
 };
 
 use super::{
-    ContinuedSession, SessionsOutcome, control,
+    ContinuedSession, SessionsOutcome, changer,
     find::{self, LookupScope},
 };
-use crate::{
-    control::{owner, send},
-    environment::Environment,
-    exit::Exit,
-    output,
-    terminal::run_text::how_to_continue,
-};
+use crate::{environment::Environment, exit::Exit, output, terminal::run_text::how_to_continue};
 
 /// Options of `sessions back`.
 #[derive(Args, Debug)]
@@ -48,9 +42,8 @@ pub async fn execute(
     arguments: Arguments,
     environment: &Environment,
 ) -> Result<SessionsOutcome, Problem> {
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let switched = find::session(&queries, &arguments.session, LookupScope::Live).await?;
+    let client = changer(environment)?;
+    let switched = find::session(&*client, &arguments.session, LookupScope::Live).await?;
     let command = Command::HandBack {
         session: switched.id.clone(),
         summary: match arguments.summary {
@@ -58,7 +51,7 @@ pub async fn execute(
             Summary::Model => HandBackSummary::Model,
         },
     };
-    let reply = send(&handle, command).await?;
+    let reply = client.send(command).await?;
     let origin = switched.forked_from.map(|origin| origin.session);
     let Some(origin) = origin else {
         return Ok(SessionsOutcome::Done(Exit::DONE));

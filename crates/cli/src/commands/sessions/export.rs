@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{Event, Problem, Session};
-use rooftree_runtime::Queries;
 
 use super::{
     archive::{self, directory},
-    existing,
     export_file::ExportFile,
-    find::{self, LookupScope},
-    journal, transcript,
+    export_source::ExportSource,
+    transcript,
 };
 use crate::{
     environment::Environment,
@@ -57,9 +55,7 @@ enum ExportLayout {
 
 /// Writes it. A file appears whole or not at all.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = existing(environment)?;
-    let session = find::session(&store, &arguments.session, LookupScope::Live).await?;
-    let mut events = journal::whole(&store, &session).await?;
+    let (source, session, mut events) = ExportSource::open(&arguments.session, environment).await?;
     // Redact again: an event stored before a key was known, or by an older program, must not leave the machine.
     let secrets = secrets::known(environment);
     events
@@ -68,7 +64,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     let out = arguments.out.map(|path| environment.cwd.join(path));
     if arguments.layout == Some(ExportLayout::Files) {
         let place = out.unwrap_or_else(|| environment.cwd.join(session.id.as_str()));
-        directory::write(&place, &store, &session, &events).await?;
+        directory::write(&place, &source, &session, &events).await?;
         return said(environment, &session, Some(&place));
     }
     let mut target = Target::open(out.as_deref())?;
@@ -82,7 +78,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 sanitised(&text)
             })?;
         }
-        Format::Jsonl => lines(&store, &session, &events, &mut target).await?,
+        Format::Jsonl => lines(&source, &session, &events, &mut target).await?,
     }
     target.close()?;
     said(environment, &session, out.as_deref())
@@ -103,7 +99,7 @@ fn said(
 }
 
 async fn lines(
-    store: &Queries,
+    source: &ExportSource,
     session: &Session,
     events: &[Event],
     target: &mut Target,
@@ -121,7 +117,7 @@ async fn lines(
         )?;
     }
     for id in archive::referenced(events) {
-        let bytes = archive::bytes_of(store, &id).await?;
+        let bytes = source.bytes_of(&id).await?;
         target.put(&archive::blob_line(&id, bytes.as_deref())?)?;
     }
     Ok(())

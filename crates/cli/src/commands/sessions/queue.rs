@@ -1,17 +1,16 @@
 //! Lists the messages that wait for a session's agent, withdraws and replaces them.
 
 use clap::{Args, Subcommand};
-use rooftree_protocol::{Command, Lane, Limits, MessageId, Part, Problem, SessionId, Timestamp};
-use rooftree_runtime::{Clock, Queries, SystemClock};
+use rooftree_client::WaitingMessage;
+use rooftree_protocol::{Command, Lane, MessageId, Part, Problem, Timestamp};
+use rooftree_runtime::{Clock, SystemClock};
 use serde::Serialize;
 
 use super::{
-    control,
+    changer,
     find::{self, LookupScope},
-    in_words,
 };
 use crate::{
-    control::{owner, send},
     environment::Environment,
     exit::Exit,
     human_format,
@@ -77,11 +76,11 @@ impl ListItem for WaitingMessageRow {
 
 /// Lists what waits, or changes one of it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let session = find::session(&queries, &arguments.session, LookupScope::Live).await?;
+    let client = changer(environment)?;
+    let session = find::session(&*client, &arguments.session, LookupScope::Live).await?;
     let Some(action) = arguments.action else {
-        let rows = rows(&queries, &session.id).await?;
+        let waiting = client.waiting(&session.id).await?;
+        let rows: Vec<_> = waiting.into_iter().map(WaitingMessageRow::from).collect();
         let look = listing::look(environment);
         listing::print(&rows, arguments.output.format, look, table)?;
         if rows.is_empty() {
@@ -108,33 +107,28 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
             (command, said)
         }
     };
-    send(&handle, command).await?;
+    client.send(command).await?;
     output::print_note(environment, &said);
     Ok(Exit::DONE)
 }
 
-async fn rows(queries: &Queries, session: &SessionId) -> Result<Vec<WaitingMessageRow>, Problem> {
-    let most = usize::try_from(Limits::default().inbox).unwrap_or(usize::MAX);
-    let mut rows = Vec::new();
-    for lane in [Lane::Boundary, Lane::Mail] {
-        let items = queries.waiting(session, lane, most).await;
-        rows.extend(
-            items
-                .map_err(in_words)?
-                .into_iter()
-                .map(|item| WaitingMessageRow {
-                    lane,
-                    position: item.position,
-                    text: item.message.text(),
-                    silent: item.message.silent,
-                    withdrawn: item.withdrawn.is_some(),
-                    revision: item.message.revision,
-                    at: item.message.at,
-                    message: item.message.id,
-                }),
-        );
+impl From<WaitingMessage> for WaitingMessageRow {
+    fn from(waiting: WaitingMessage) -> Self {
+        let texts = waiting.parts.iter().filter_map(|part| match part {
+            Part::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        Self {
+            text: texts.collect::<Vec<_>>().join("\n"),
+            message: waiting.message,
+            lane: waiting.lane,
+            position: waiting.position,
+            silent: waiting.silent,
+            withdrawn: waiting.withdrawn,
+            revision: waiting.revision,
+            at: waiting.at,
+        }
     }
-    Ok(rows)
 }
 
 fn table(rows: &[WaitingMessageRow]) -> TextTable {

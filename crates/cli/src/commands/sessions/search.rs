@@ -1,11 +1,10 @@
 //! Finds messages and replies that contain words, the best first.
 
 use clap::Args;
+use rooftree_client::FoundWords;
 use rooftree_protocol::{ErrorCode, Problem};
-use rooftree_store::SearchHit;
 use serde::Serialize;
 
-use super::in_words;
 use crate::{
     control::owner,
     environment::Environment,
@@ -47,17 +46,15 @@ impl ListItem for SessionSearchHit {
     }
 }
 
-impl From<SearchHit> for SessionSearchHit {
-    fn from(hit: SearchHit) -> Self {
-        let (session, event, snippet) = (hit.session, hit.event, hit.snippet);
-        let (agent, name) = (session.agent, session.name);
+impl From<FoundWords> for SessionSearchHit {
+    fn from(hit: FoundWords) -> Self {
         Self {
-            short: short(&session.id).to_owned(),
-            session: session.id.to_string(),
-            agent,
-            name,
-            event,
-            snippet,
+            short: short(&hit.session).to_owned(),
+            session: hit.session.to_string(),
+            agent: hit.agent,
+            name: hit.name,
+            event: hit.event,
+            snippet: hit.snippet,
         }
     }
 }
@@ -72,15 +69,12 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         )
         .fix("rooftree sessions search WORDS; rooftree sessions list shows all"));
     }
-    let hits: Vec<SessionSearchHit> = if environment.database.exists() {
-        // Searching brings the index up to date, which is writing.
-        let queries = environment.control()?.queries(&owner());
-        let found = queries.search(&words, arguments.limit.into()).await;
-        let found = found.map_err(in_words)?;
-        found.into_iter().map(SessionSearchHit::from).collect()
-    } else {
-        Vec::new()
+    // Searching brings the index up to date, which is writing.
+    let found = match environment.changing_client(owner())? {
+        Some(client) => client.search(&words, arguments.limit.into()).await?,
+        None => Vec::new(),
     };
+    let hits: Vec<SessionSearchHit> = found.into_iter().map(SessionSearchHit::from).collect();
     listing::print(
         &hits,
         arguments.output.format,

@@ -6,19 +6,14 @@ use clap::Args;
 use rooftree_protocol::{Command, Problem};
 
 use super::{
-    ContinuedSession, SessionsOutcome, control,
+    ContinuedSession, SessionsOutcome, changer,
     find::{self, LookupScope},
     name,
 };
 use crate::{
-    configured_models::ConfiguredModels,
-    control::{owner, send_for_session},
-    environment::Environment,
-    exit::Exit,
-    output,
-    project_agents::ProjectAgents,
-    settings,
-    terminal::run_text::how_to_continue,
+    configured_models::ConfiguredModels, control::changed_session, environment::Environment,
+    exit::Exit, output, project_agents::ProjectAgents, server_connection::ServerConnection,
+    settings, terminal::run_text::how_to_continue,
 };
 
 /// Options of `sessions switch`.
@@ -53,10 +48,9 @@ pub async fn execute(
         .map(name::checked)
         .transpose()?
         .flatten();
-    let agent = agent_named(environment, &arguments.agent)?;
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
-    let from = find::session(&queries, &arguments.session, LookupScope::Live).await?;
+    let agent = agent_named(environment, &arguments.agent).await?;
+    let client = changer(environment)?;
+    let from = find::session(&*client, &arguments.session, LookupScope::Live).await?;
     let command = Command::Fork {
         session: from.id.clone(),
         at: Some(from.head),
@@ -64,7 +58,7 @@ pub async fn execute(
         agent: Some(agent.clone()),
         message: None,
     };
-    let switched = send_for_session(&handle, command).await?;
+    let switched = changed_session(&*client, command).await?;
     let id = &switched.id;
     let next = format!(
         "{agent} goes on with the conversation of {}: {}\nback with a summary: rooftree sessions back {id}",
@@ -85,7 +79,10 @@ pub async fn execute(
 }
 
 /// The agent's own name.
-fn agent_named(environment: &Environment, name: &str) -> Result<String, Problem> {
+async fn agent_named(environment: &Environment, name: &str) -> Result<String, Problem> {
+    if let Some(server) = ServerConnection::of(environment)? {
+        return Ok(server.client.agent(name).await?.name);
+    }
     let settings = settings::load(environment)?;
     let models = Arc::new(ConfiguredModels::of(environment, &settings)?);
     let project = ProjectAgents::find(environment, &settings, &models, None)?;

@@ -8,21 +8,20 @@ use rooftree_protocol::{
     command::CommandReply,
     file_undo::{FileUndo, UndoStep, UndoneFile},
 };
-use rooftree_runtime::Queries;
 use rooftree_store::SessionFilter;
 use serde_json::json;
 
 use super::{
-    control,
+    changer, existing,
     find::{self, LookupScope},
     in_words,
 };
 use crate::{
-    control::{owner, send},
     environment::Environment,
     exit::Exit,
     human_format::place,
     output,
+    server_connection::address,
     terminal::{
         confirm,
         line::{StyledLine, TextStyle},
@@ -66,16 +65,12 @@ enum UndoFormat {
 
 /// Shows what it would do, asks, and does it.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let handle = control(environment)?;
-    let queries = handle.queries(&owner());
+    let client = changer(environment)?;
     let session = match &arguments.session {
-        Some(typed) => find::session(&queries, typed, LookupScope::Live).await?,
-        None => latest(&queries, environment).await?,
+        Some(typed) => find::session(&*client, typed, LookupScope::Live).await?,
+        None => latest(environment).await?,
     };
-    let preview = queries
-        .undo_preview(&session.id)
-        .await
-        .map_err(|error| error.problem())?;
+    let preview = client.undo_preview(&session.id).await?;
     let is_json = arguments.format == UndoFormat::Json;
     if arguments.dry_run {
         match preview {
@@ -96,7 +91,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         session: session.id,
         run,
     };
-    match send(&handle, command).await? {
+    match client.send(command).await? {
         CommandReply::Undone(undone) if is_json => print_json(Some(&undone))?,
         CommandReply::Undone(undone) => print_files(&undone, "")?,
         other => {
@@ -107,14 +102,20 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     Ok(Exit::DONE)
 }
 
-async fn latest(queries: &Queries, environment: &Environment) -> Result<Session, Problem> {
+async fn latest(environment: &Environment) -> Result<Session, Problem> {
+    if address(environment).is_some() {
+        let message = "a server has sessions of other directories: name one";
+        return Err(Problem::new(ErrorCode::InvalidArguments, message)
+            .fix("rooftree sessions list shows what there is; rooftree sessions undo ID"));
+    }
     let filter = SessionFilter {
         cwd: Some(environment.cwd.clone()),
         foreground: true,
         limit: 1,
         ..SessionFilter::default()
     };
-    let found = queries.sessions(filter).await.map_err(in_words)?;
+    let found = existing(environment)?.sessions(filter).await;
+    let found = found.map_err(in_words)?;
     found.into_iter().next().ok_or_else(|| {
         Problem::new(
             ErrorCode::SessionNotFound,

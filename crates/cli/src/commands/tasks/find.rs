@@ -1,11 +1,12 @@
 //! Finds the task that was typed: a full id, its last characters, or the session that it works in.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use rooftree_client::{ListedTask, RuntimeClient, SessionQuery, TaskQuery};
 use rooftree_protocol::{ErrorCode, Problem, RunId, SessionId};
-use rooftree_runtime::{Handle, Queries};
+use rooftree_runtime::Queries;
 use rooftree_store::{TaskRow, TaskStatus};
+use tokio::sync::watch;
 
 use crate::{
     environment::Environment,
@@ -23,13 +24,12 @@ pub fn queries(environment: &Environment) -> Result<Queries, Problem> {
     environment.queries()?.ok_or_else(none_yet)
 }
 
-/// The way to change one of the tasks there are.
-pub fn control(environment: &Environment) -> Result<Handle, Problem> {
-    if environment.database.exists() {
-        environment.control()
-    } else {
-        Err(none_yet())
+/// Notifications of the database of this machine; a server has none.
+pub fn changes(environment: &Environment) -> Result<Option<watch::Receiver<u64>>, Problem> {
+    if address(environment).is_some() {
+        return Ok(None);
     }
+    queries(environment).map(|queries| Some(queries.changes()))
 }
 
 /// The error if there is no database.
@@ -64,9 +64,23 @@ pub async fn task(client: &dyn RuntimeClient, typed: &str) -> Result<TaskRow, Pr
 }
 
 /// A task that was found before, as it is now.
-pub async fn again(queries: &Queries, id: &str) -> Result<TaskRow, Problem> {
-    let found = queries.task(id).await.map_err(|error| error.problem())?;
+pub async fn again(client: &dyn RuntimeClient, id: &str) -> Result<ListedTask, Problem> {
+    let query = TaskQuery {
+        ending: Some(id.to_owned()),
+        ..TaskQuery::default()
+    };
+    let found = client.listed_tasks(query).await?;
+    let found = found.into_iter().find(|listed| listed.task.id == id);
     found.ok_or_else(|| id_lookup::missing(TASK, id))
+}
+
+/// Waits for a change of the tasks: a notification of the database of this machine, or a while.
+pub async fn changed(changes: Option<&mut watch::Receiver<u64>>, patience: Duration) {
+    match changes {
+        // A notification may be missed: then the timeout polls.
+        Some(changes) => drop(tokio::time::timeout(patience, changes.changed()).await),
+        None => tokio::time::sleep(patience).await,
+    }
 }
 
 /// The last task that works in a session of this name.
@@ -107,11 +121,6 @@ async fn by_id(client: &dyn RuntimeClient, typed: &str) -> Result<TaskRow, Probl
 /// The session and the run of a task that is an agent; none for a program.
 pub fn agent(task: &TaskRow) -> Option<(SessionId, RunId)> {
     Some((task.child.clone()?, RunId::parse(&task.id).ok()?))
-}
-
-/// Whether no process works on a task that has not ended: it goes on when its session does, or not at all.
-pub async fn is_left(store: &Queries, task: &TaskRow) -> Result<bool, Problem> {
-    store.is_left(task).await.map_err(|error| error.problem())
 }
 
 /// For what only agents can do.

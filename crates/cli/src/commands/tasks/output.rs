@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rooftree_client::{ListedTask, RuntimeClient};
 use rooftree_protocol::Problem;
 use rooftree_runtime::Queries;
 use rooftree_store::{OutputPiece, TaskRow, TaskStatus};
@@ -52,19 +53,16 @@ pub async fn written(
 
 /// Prints what a program wrote, then what it writes.
 pub async fn follow(
-    store: &Queries,
+    client: &dyn RuntimeClient,
     environment: &Environment,
-    mut task: TaskRow,
+    task: &TaskRow,
 ) -> Result<Exit, Problem> {
-    let (mut printer, mut changes, mut gone_since) =
-        (TaskOutputPrinter::default(), store.changes(), None);
+    let mut changes = find::changes(environment)?;
+    let (mut printer, mut gone_since) = (TaskOutputPrinter::default(), None);
     loop {
         // Looked at before the output: what a program wrote is kept before its end is.
-        task = find::again(store, &task.id).await?;
-        let pieces = store
-            .output(&task.id, printer.after)
-            .await
-            .map_err(|error| error.problem())?;
+        let ListedTask { task, is_left } = find::again(client, &task.id).await?;
+        let pieces = client.task_output(&task.id, printer.after).await?;
         for piece in &pieces {
             output::print(&printer.push(piece))?;
         }
@@ -73,7 +71,7 @@ pub async fn follow(
             output::print_note(environment, &format!("{} {}", task.id, task.detail));
             return Ok(Exit::DONE);
         }
-        if !find::is_left(store, &task).await? {
+        if !is_left {
             gone_since = None;
         } else if gone_since.get_or_insert_with(Instant::now).elapsed() >= LAST_WORDS {
             output::print(printer.end())?;
@@ -85,8 +83,7 @@ pub async fn follow(
             return Ok(Exit::DONE);
         }
         if pieces.is_empty() {
-            // A notification may be missed: then the timeout polls.
-            let _ = tokio::time::timeout(PATIENCE, changes.changed()).await;
+            find::changed(changes.as_mut(), PATIENCE).await;
         }
     }
 }

@@ -1,19 +1,16 @@
 //! Sends a message to a background agent that is running; the agent reads it before its next turn.
 
 use clap::Args;
+use rooftree_client::RuntimeClient;
 use rooftree_protocol::{
-    Command, ErrorCode, Lane, Limits, MessageId, Origin, Part, Problem, SessionId,
+    Command, ErrorCode, MessageId, Origin, Part, Problem, SessionId,
     command::{Address, CommandReply, Delivery},
 };
-use rooftree_runtime::Queries;
 use rooftree_store::{TaskRow, TaskStatus};
 
 use super::find;
 use crate::{
-    control::{client, owner, send},
-    environment::Environment,
-    exit::Exit,
-    output,
+    control::owner, environment::Environment, exit::Exit, output,
     terminal::run_text::how_to_continue,
 };
 
@@ -30,9 +27,9 @@ pub struct Arguments {
 
 /// Puts it into the inbox of the session the agent works in.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let handle = find::control(environment)?;
-    let queries = handle.queries(&owner());
-    let task = find::task(&*client(&handle), &arguments.task).await?;
+    let client = environment.changing_client(owner())?;
+    let client = client.ok_or_else(find::none_yet)?;
+    let task = find::task(&*client, &arguments.task).await?;
     let Some((session, _)) = find::agent(&task) else {
         return Err(find::needs_agent(&task, "be told"));
     };
@@ -54,10 +51,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         delivery: Delivery::Steer,
         context: None,
     };
-    let CommandReply::Accepted { message: id, .. } = send(&handle, command).await? else {
+    let CommandReply::Accepted { message: id, .. } = client.send(command).await? else {
         return Ok(Exit::DONE);
     };
-    if is_unread(&queries, &task, &session, &id).await? {
+    if is_unread(&*client, &task, &session, &id).await? {
         // A process that releases a session checks its inbox once more; this message came after that check.
         let words = format!("no process is at work on {} any more", task.id);
         return Err(Problem::new(ErrorCode::TaskNotFound, words)
@@ -73,18 +70,14 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 
 /// Whether the message is still unread and no process is there to read it.
 async fn is_unread(
-    store: &Queries,
+    client: &dyn RuntimeClient,
     task: &TaskRow,
     session: &SessionId,
     message: &MessageId,
 ) -> Result<bool, Problem> {
-    if !find::is_left(store, task).await? {
+    if !find::again(client, &task.id).await?.is_left {
         return Ok(false);
     }
-    let most = usize::try_from(Limits::default().inbox).unwrap_or(usize::MAX);
-    let waiting = store
-        .waiting(session, Lane::Boundary, most)
-        .await
-        .map_err(|error| error.problem())?;
-    Ok(waiting.iter().any(|item| item.message.id == *message))
+    let waiting = client.waiting(session).await?;
+    Ok(waiting.iter().any(|item| item.message == *message))
 }

@@ -3,8 +3,8 @@
 use std::{io::stdout, time::Duration};
 
 use clap::Args;
-use rooftree_protocol::{EventBody, Problem, RunId, SessionId};
-use rooftree_runtime::Queries;
+use rooftree_client::RuntimeClient;
+use rooftree_protocol::{ErrorCode, Event, EventBody, Problem, RunId, SessionId};
 use rooftree_store::RunFilter;
 
 use super::{find, output::follow};
@@ -12,6 +12,7 @@ use crate::{
     environment::Environment,
     exit::Exit,
     listing, output,
+    server_connection::address,
     terminal::{
         plain::PlainView,
         sanitize::clean,
@@ -34,20 +35,20 @@ pub struct Arguments {
 
 /// Prints what happened, then what happens.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::queries(environment)?;
-    let task = find::task(&*find::reader(environment)?, &arguments.task).await?;
+    let client = find::reader(environment)?;
+    let task = find::task(&*client, &arguments.task).await?;
     let Some((session, run)) = find::agent(&task) else {
-        return follow(&store, environment, task).await;
+        return follow(&*client, environment, &task).await;
     };
     let mut view = PlainView::new(
         stdout(),
         listing::look(environment).colours,
         ViewDetail::Usual,
     );
-    let mut changes = store.changes();
-    let mut after = beginning(&store, &run).await?;
+    let mut changes = find::changes(environment)?;
+    let mut after = beginning(environment, &run).await?;
     loop {
-        let page = page(&store, &session, after).await?;
+        let page = page(&*client, &session, after).await?;
         for event in page.iter().filter(|event| event.run.as_ref() == Some(&run)) {
             view.show(event);
             if let EventBody::RunCompleted(end) = &event.body {
@@ -58,36 +59,35 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
         after = page.last().and_then(|event| event.id).unwrap_or(after);
         if page.is_empty() {
-            // A notification may be missed: then the timeout polls.
-            let _ = tokio::time::timeout(PATIENCE, changes.changed()).await;
+            find::changed(changes.as_mut(), PATIENCE).await;
         }
     }
 }
 
 async fn page(
-    store: &Queries,
+    client: &dyn RuntimeClient,
     session: &SessionId,
     after: u64,
-) -> Result<Vec<rooftree_protocol::Event>, Problem> {
-    match store.events(session, after, PAGE).await {
+) -> Result<Vec<Event>, Problem> {
+    match client.events(session, after, PAGE).await {
         // It was told to begin and has not: its session is not there yet.
-        Err(rooftree_store::Error::NoSession(_)) => Ok(Vec::new()),
-        other => other.map_err(|error| error.problem()),
+        Err(problem) if problem.code == ErrorCode::SessionNotFound => Ok(Vec::new()),
+        other => other,
     }
 }
 
-/// The event before the run's first one.
-async fn beginning(store: &Queries, run: &RunId) -> Result<u64, Problem> {
+/// The event before the run's first one; of a server the beginning of its session.
+async fn beginning(environment: &Environment, run: &RunId) -> Result<u64, Problem> {
+    if address(environment).is_some() {
+        return Ok(0);
+    }
     let filter = RunFilter {
         run: Some(run.clone()),
         limit: 1,
         ..RunFilter::default()
     };
-    let row = store
-        .runs(filter)
-        .await
-        .map_err(|error| error.problem())?
-        .pop();
+    let rows = find::queries(environment)?.runs(filter).await;
+    let row = rows.map_err(|error| error.problem())?.pop();
     Ok(row
         .and_then(|row| row.started.id)
         .map_or(0, |id| id.saturating_sub(1)))

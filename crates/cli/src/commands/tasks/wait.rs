@@ -30,19 +30,19 @@ pub struct Arguments {
 
 /// Waits.
 pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
-    let store = find::queries(environment)?;
+    let (store, client) = (find::queries(environment)?, find::reader(environment)?);
     let mut ids = Vec::new();
     for typed in &arguments.tasks {
-        ids.push(find::task(&*find::reader(environment)?, typed).await?.id);
+        ids.push(find::task(&*client, typed).await?.id);
     }
     let deadline = arguments.timeout.map(|most| Instant::now() + most);
     let mut changes = store.changes();
     loop {
         let mut ended = Vec::new();
         for id in &ids {
-            let mut task = find::again(&store, id).await?;
+            let mut task = find::again(&*client, id).await?.task;
             if find::settle_left(environment, std::slice::from_ref(&task)).await? {
-                task = find::again(&store, id).await?;
+                task = find::again(&*client, id).await?.task;
             }
             if task.status != TaskStatus::Running {
                 ended.push(task);

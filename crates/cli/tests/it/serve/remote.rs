@@ -58,7 +58,7 @@ fn ended(command: &mut Command) -> Done {
 }
 
 /// The server of a desk, and where it listens.
-pub(super) fn start(desk: &Desk, port: &str) -> (Child, String) {
+pub(crate) fn start(desk: &Desk, port: &str) -> (Child, String) {
     let mut command = desk.house.command(&["serve", "--port", port]);
     let script = desk.house.path().join("script.toml");
     command.env("ROOFTREE_MODEL", format!("scripted/{}", script.display()));
@@ -121,9 +121,9 @@ fn the_variable_names_the_server_too_and_commands_about_this_machine_stay_here()
     );
     for refused in [
         &["sessions", "events", "abcd"][..],
-        &["sessions", "export", "abcd"],
-        &["permissions", "rules"],
-        &["tasks", "tail", "abcd"],
+        &["sessions", "import", "abcd"],
+        &["permissions", "import", "abcd"],
+        &["tasks", "wait", "abcd"],
         &["agents", "show", "lead", "--prompt"],
         &["agents", "new", "scout"],
         &["usage"],
@@ -329,4 +329,139 @@ fn requests_of_a_server_are_listed_shown_and_answered_and_stay_in_the_history() 
         "{all}"
     );
     run.wait().unwrap();
+}
+
+#[test]
+fn search_queue_export_switch_and_back_are_sent_to_a_server() {
+    let scene = Scene::start(Desk::with_echo());
+    let json = scene
+        .rooftree(&["run", "-o", "json", "about a walrus"])
+        .json();
+    let session = json["session"].as_str().unwrap();
+    let hits = scene
+        .rooftree(&["sessions", "search", "walrus", "-o", "json"])
+        .json();
+    assert_eq!(hits[0]["session"], session, "{hits}");
+    let waiting = scene.rooftree(&["sessions", "queue", session, "-o", "json"]);
+    assert_eq!(waiting.json(), serde_json::json!([]));
+    let gone = ["sessions", "queue", session, "withdraw", "msg_0"];
+    assert_ne!(scene.rooftree(&gone).code, 0);
+    // The same lines as on the machine of the server.
+    let here = scene.rooftree(&["sessions", "export", session]).well();
+    let there = scene.desk.house.rooftree(&["sessions", "export", session]);
+    assert_eq!(here, there.well());
+    let lines = [
+        "sessions", "export", session, "--layout", "files", "--out", "walrus",
+    ];
+    scene.rooftree(&lines).well();
+    assert!(scene.client.path().join("walrus/descriptor.json").exists());
+    let missing = scene.rooftree(&["sessions", "switch", session, "nobody-such"]);
+    assert_ne!(missing.code, 0, "{missing:?}");
+    let switched = scene
+        .rooftree(&["sessions", "switch", session, "task", "go on"])
+        .well();
+    assert!(switched.contains("heard: go on"), "{switched}");
+    let listed = scene.rooftree(&["sessions", "list", "-o", "json"]).json();
+    let rows = listed.as_array().unwrap();
+    let new = rows.iter().find(|row| row["agent"] == "task").unwrap();
+    let back = scene
+        .rooftree(&["sessions", "back", new["id"].as_str().unwrap()])
+        .well();
+    assert_eq!(back.trim(), session);
+    let undo = scene.rooftree(&["sessions", "undo", session, "--dry-run", "-o", "json"]);
+    assert_eq!(undo.json()["undo"], Value::Null);
+    let unnamed = scene.rooftree(&["sessions", "undo", "--dry-run"]);
+    assert!(
+        unnamed.code == 2 && unnamed.err.contains("name one"),
+        "{unnamed:?}"
+    );
+}
+
+#[test]
+fn rules_of_a_server_are_listed_added_and_removed() {
+    let scene = Scene::start(Desk::with_echo());
+    let add = |more: &[&str]| {
+        let words = ["permissions", "rules", "add", "Bash(git log *)"];
+        scene.rooftree(&[&words[..], more].concat())
+    };
+    // A directory of this machine is none of the server.
+    let foreign = add(&[]);
+    assert!(
+        foreign.code == 2 && foreign.err.contains("--for always"),
+        "{foreign:?}"
+    );
+    add(&["--for", "always"]).well();
+    let rules = scene
+        .rooftree(&["permissions", "rules", "-o", "json"])
+        .json();
+    assert_eq!(rules[0]["rule"], "Bash(git log *)", "{rules}");
+    let number = rules[0]["number"].to_string();
+    scene
+        .rooftree(&["permissions", "rules", "rm", &number])
+        .well();
+    let rules = scene
+        .rooftree(&["permissions", "rules", "-o", "json"])
+        .json();
+    assert_eq!(rules, serde_json::json!([]));
+    assert!(!scene.client.path().join("rooftree.db").exists());
+}
+
+/// A lead with an agent in background that waits for a yes.
+const BACKGROUND: &str = r#"
+[[reply]]
+on = "go"
+[[reply.call]]
+tool = "Task"
+input = { subagent_type = "task", isolation = "none", run_in_background = true, prompt = "dig" }
+[[reply]]
+on = "go"
+text = "It digs."
+[[reply]]
+on = "child_result"
+text = "I have heard of it."
+[[reply]]
+on = "dig"
+[[reply.call]]
+tool = "Bash"
+input = { command = "echo dug > hole" }
+[[reply]]
+on = "dig"
+text = "A deep hole."
+"#;
+
+#[test]
+fn a_background_agent_of_a_server_is_told_and_followed() {
+    let desk = Desk::new(BACKGROUND);
+    std::fs::write(
+        desk.house.path().join("config.toml"),
+        "[permission]\nmode = 'ask'\n",
+    )
+    .unwrap();
+    let scene = Scene::start(desk);
+    scene.rooftree(&["run", "go"]).well();
+    let pending = || {
+        let list = scene
+            .rooftree(&["permissions", "list", "-o", "json"])
+            .json();
+        list[0]["id"].as_str().map(str::to_owned)
+    };
+    super::until("it asks", || pending().is_some());
+    let tasks = scene.rooftree(&["tasks", "list", "-o", "json"]).json();
+    let task = tasks[0]["id"].as_str().unwrap();
+    scene
+        .rooftree(&["tasks", "send", task, "not too deep"])
+        .well();
+    let follower = scene
+        .command(&["tasks", "tail", task])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    scene
+        .rooftree(&["permissions", "allow", &pending().unwrap()])
+        .well();
+    let followed = finished(follower).well();
+    assert!(followed.contains("A deep hole."), "{followed}");
+    let told = scene.rooftree(&["tasks", "send", task, "more"]);
+    assert!(told.err.contains("has ended already"), "{told:?}");
 }

@@ -25,7 +25,7 @@ mutants![
     "reduce_run.js": "      run.verdict = event.data;\n" => "",
     "reduce_run.js": "last.to ??= at;" => "last.to = at;",
     "reduce_run.js": "if (reason !== 'child') {" => "{",
-    "reduce_run.js": "run.is_reply_whole = !isCut;" => "run.is_reply_whole = true;",
+    "reduce_reply.js": "run.is_reply_whole = !isCut;" => "run.is_reply_whole = true;",
     "reduce_run.js": "  run.running = [];\n" => "",
     "reduce_run.js": "event.data.code === 'fallback'" => "false",
     "reduce_session.js": "      toldOf(session, event.data.task);\n" => "",

@@ -3,14 +3,15 @@
 use std::{fs, path::Path};
 
 use rooftree_protocol::{BlobId, ErrorCode, Event, EventBody, Problem, RuleScope, Session};
-use rooftree_runtime::{History, Queries};
+use rooftree_runtime::History;
 use serde_json::{Map, Value, json};
 
 use super::{
-    FORMAT, SessionArchive, VERSION, bytes_of,
+    FORMAT, SessionArchive, VERSION,
     read::{ArchiveReader, document, file, split, wrong},
     referenced,
 };
+use crate::commands::sessions::export_source::ExportSource;
 use crate::{
     commands::sessions::export_file::{self, ExportFile, cannot_write},
     output,
@@ -37,7 +38,7 @@ const IDENTITY: [&str; 8] = [
 /// that has one is complete.
 pub async fn write(
     directory: &Path,
-    store: &Queries,
+    source: &ExportSource,
     session: &Session,
     events: &[Event],
 ) -> Result<(), Problem> {
@@ -49,7 +50,7 @@ pub async fn write(
             .map_err(|error| cannot_write(directory, error))?;
     }
     for id in blobs {
-        if let Some(bytes) = bytes_of(store, &id).await? {
+        if let Some(bytes) = source.bytes_of(&id).await? {
             export_file::write(&directory.join(BLOBS).join(id.as_str()), &bytes)?;
         }
     }
@@ -61,7 +62,7 @@ pub async fn write(
     let (descriptor, mut state) = apart(session, events);
     state.insert(
         "permissions".into(),
-        permissions(store, session, events).await?,
+        permissions(source, session, events).await?,
     );
     export_file::write(
         &directory.join(STATE),
@@ -118,7 +119,7 @@ fn apart(session: &Session, events: &[Event]) -> (Map<String, Value>, Map<String
 /// What its last run could do without asking, and the rules that hold in this session alone. For people and other
 /// programs: an import leaves it out.
 async fn permissions(
-    store: &Queries,
+    source: &ExportSource,
     session: &Session,
     events: &[Event],
 ) -> Result<Value, Problem> {
@@ -128,7 +129,7 @@ async fn permissions(
         _ => None,
     });
     let policy = told.cloned().unwrap_or_default();
-    let rules = store.rules().await.map_err(|error| error.problem())?;
+    let rules = source.rules().await?;
     let own = rules
         .iter()
         .filter(|row| matches!(&row.scope, RuleScope::Session(of) if *of == session.id));

@@ -1,0 +1,20 @@
+//! Connectors: clients of chat platforms and webhooks behind one trait, [`Connector`].
+//!
+//! A connector receives messages, button presses and files as [`Inbound`] values and sends [`OutboundPart`]s. It knows
+//! its platform's JSON, limits and formatting, and nothing of sessions: the server maps chats to sessions, stores what
+//! arrives before it is acknowledged, plans the parts of an answer, and retries.
+
+mod connector;
+mod error;
+mod http;
+mod inbound;
+mod outbound;
+mod signature;
+mod telegram;
+
+pub use connector::{Capabilities, Connector, Health, LengthUnit, SharedConnector};
+pub use error::{FailureClass, SendError};
+pub use inbound::{ChatPlace, ChatSender, Inbound, InboundBody, InboundFile};
+pub use outbound::{Button, Format, OutboundFile, OutboundPart, PartBody, Receipt, Reconciled};
+pub use signature::{is_signed, sign_body};
+pub use telegram::{BotCommand, BotIdentity, TelegramConnector, TelegramMode, TelegramOptions};

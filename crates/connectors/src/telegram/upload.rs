@@ -1,0 +1,148 @@
+//! Uploads of files to Telegram as multipart form data, at most 50 MB; pictures and videos are shown as such.
+
+use serde_json::Value;
+
+use super::{LARGEST_UPLOAD, LONGEST_CAPTION, outgoing};
+use crate::{ChatPlace, FailureClass, OutboundFile, OutboundPart, SendError};
+
+/// Larger pictures are sent as documents.
+const LARGEST_PHOTO: usize = 10 << 20;
+
+/// A request that is ready to be sent.
+pub(super) struct TelegramUpload {
+    pub(super) method: &'static str,
+    pub(super) content_type: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// The request that sends a file.
+pub(super) fn multipart(
+    to: &ChatPlace,
+    part: &OutboundPart,
+    file: &OutboundFile,
+) -> Result<TelegramUpload, SendError> {
+    let refuse = |words: &str| Err(SendError::new(FailureClass::InvalidPayload, words));
+    if file.bytes.is_empty() {
+        return refuse("the file is empty; Telegram takes no empty files");
+    }
+    if file.bytes.len() as u64 > LARGEST_UPLOAD {
+        return refuse("the file is larger than 50 MB, which is the most a bot may send");
+    }
+    if file.caption.encode_utf16().count() > LONGEST_CAPTION {
+        return refuse("the caption is longer than 1,024; send it as a message of its own");
+    }
+    let (method, field) = method(file);
+    let mut fields = outgoing::place(to, part)?;
+    if !file.caption.is_empty() {
+        fields.insert("caption".to_owned(), Value::String(file.caption.clone()));
+    }
+    let boundary = boundary(&file.bytes);
+    let mut body = Vec::with_capacity(file.bytes.len() + 1_024);
+    for (name, value) in &fields {
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        let head =
+            format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n");
+        body.extend_from_slice(head.as_bytes());
+        body.extend_from_slice(value.as_bytes());
+        body.extend_from_slice(b"\r\n");
+    }
+    let head = format!(
+        "--{boundary}\r\ncontent-disposition: form-data; name=\"{field}\"; filename=\"{}\"\r\ncontent-type: {}\r\n\r\n",
+        header_text(&file.name),
+        header_text(&file.media_type),
+    );
+    body.extend_from_slice(head.as_bytes());
+    body.extend_from_slice(&file.bytes);
+    body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
+    Ok(TelegramUpload {
+        method,
+        content_type: format!("multipart/form-data; boundary={boundary}"),
+        body,
+    })
+}
+
+fn method(file: &OutboundFile) -> (&'static str, &'static str) {
+    match file.media_type.as_str() {
+        "image/jpeg" | "image/png" | "image/webp" if file.bytes.len() <= LARGEST_PHOTO => {
+            ("sendPhoto", "photo")
+        }
+        "video/mp4" => ("sendVideo", "video"),
+        "audio/mpeg" | "audio/mp4" => ("sendAudio", "audio"),
+        "audio/ogg" => ("sendVoice", "voice"),
+        _ => ("sendDocument", "document"),
+    }
+}
+
+/// A boundary that does not stand in the file.
+fn boundary(bytes: &[u8]) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
+    let hex: String = digest
+        .as_ref()
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    format!("rooftree-{hex}")
+}
+
+/// A value for a quoted header parameter.
+fn header_text(text: &str) -> String {
+    let is_fit = |letter: &char| !letter.is_control() && *letter != '"' && *letter != '\\';
+    text.chars().filter(is_fit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PartBody;
+
+    fn file(media_type: &str, size: usize, caption: &str) -> Result<TelegramUpload, SendError> {
+        let file = OutboundFile {
+            name: "a\"\r\nb.png".to_owned(),
+            media_type: media_type.to_owned(),
+            caption: caption.to_owned(),
+            bytes: vec![7; size],
+            blob: String::new(),
+        };
+        let mut part = OutboundPart::text("");
+        part.body = PartBody::File(file.clone());
+        let to = ChatPlace {
+            chat: "5".to_owned(),
+            thread: None,
+            reply_to: None,
+            group: false,
+        };
+        multipart(&to, &part, &file)
+    }
+
+    #[test]
+    fn a_file_has_the_method_of_its_kind_and_a_name_that_ends_no_header() {
+        let cases = [
+            ("image/png", "sendPhoto"),
+            ("video/mp4", "sendVideo"),
+            ("audio/ogg", "sendVoice"),
+            ("text/plain", "sendDocument"),
+        ];
+        for (media_type, method) in cases {
+            let upload = file(media_type, 3, "hello").unwrap();
+            assert_eq!(upload.method, method);
+            let body = String::from_utf8(upload.body).unwrap();
+            assert!(body.contains("filename=\"ab.png\"\r\n"), "{body}");
+            assert!(body.contains("name=\"caption\"\r\n\r\nhello\r\n"), "{body}");
+        }
+        assert_eq!(
+            file("image/png", (10 << 20) + 1, "").unwrap().method,
+            "sendDocument"
+        );
+    }
+
+    #[test]
+    fn files_and_captions_over_the_limit_are_refused_before_they_are_sent() {
+        assert!(file("text/plain", (50 << 20) + 1, "").is_err());
+        assert!(file("text/plain", 0, "").is_err());
+        assert!(file("text/plain", 1, &"👍".repeat(513)).is_err());
+        assert!(file("text/plain", 1, &"👍".repeat(512)).is_ok());
+    }
+}

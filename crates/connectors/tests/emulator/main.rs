@@ -1,0 +1,14 @@
+//! Connectors against an emulator of chat platforms that other people wrote (npm crabline); needs ROOFTREE_EMULATORS.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod emulator;
+mod telegram;
+#[path = "../../../markdown/tests/it/texts.rs"]
+mod texts;

@@ -1,0 +1,181 @@
+//! Sending to Telegram: failure classes of what happens on the wire, buttons, edits, files.
+
+use std::time::Duration;
+
+use rooftree_connectors::{
+    Button, ChatPlace, Connector, FailureClass, InboundFile, OutboundFile, OutboundPart, PartBody,
+    Reconciled, TelegramConnector, TelegramOptions,
+};
+use serde_json::json;
+
+use crate::{
+    loopback::{Loopback, Reaction},
+    telegram_poll::{TOKEN, connector},
+};
+
+fn chat() -> ChatPlace {
+    ChatPlace {
+        chat: "5".to_owned(),
+        thread: None,
+        reply_to: None,
+        group: false,
+    }
+}
+
+async fn class_of(reaction: fn() -> Reaction) -> (FailureClass, Option<Duration>) {
+    let server = Loopback::start(move |_| reaction()).await;
+    let sent = connector(&server)
+        .send(&chat(), &OutboundPart::text("a"))
+        .await;
+    let error = sent.unwrap_err();
+    assert!(!error.message.contains("AAsecret"), "{}", error.message);
+    (error.class, error.retry_after)
+}
+
+#[tokio::test]
+async fn a_failed_request_has_the_class_that_says_what_can_be_done() {
+    use FailureClass::{Auth, InvalidPayload, Permission, RateLimit, Transient, Unknown};
+    let flood = || {
+        Reaction::json(
+            429,
+            json!({"ok": false, "error_code": 429, "description": "Too Many Requests: retry after 9",
+            "parameters": {"retry_after": 9}}),
+        )
+    };
+    assert_eq!(
+        class_of(flood).await,
+        (RateLimit, Some(Duration::from_secs(9)))
+    );
+    assert_eq!(
+        class_of(|| Reaction::refusal(401, "Unauthorized")).await.0,
+        Auth
+    );
+    let blocked = || Reaction::refusal(403, "Forbidden: bot was blocked by the user");
+    assert_eq!(class_of(blocked).await.0, Permission);
+    assert_eq!(
+        class_of(|| Reaction::refusal(400, "Bad Request: x"))
+            .await
+            .0,
+        InvalidPayload
+    );
+    assert_eq!(
+        class_of(|| Reaction::refusal(500, "Internal")).await.0,
+        Transient
+    );
+    assert_eq!(
+        class_of(|| Reaction::Answer(504, b"<html>".to_vec()))
+            .await
+            .0,
+        Unknown
+    );
+    // The request was sent and no answer came: it may have arrived.
+    assert_eq!(class_of(|| Reaction::Cut).await.0, Unknown);
+    assert_eq!(
+        class_of(|| Reaction::Answer(200, b"{\"ok\":tr".to_vec()))
+            .await
+            .0,
+        Unknown
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_reached_got_nothing() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("http://{}", closed.local_addr().unwrap());
+    drop(closed);
+    let options = TelegramOptions {
+        base_url,
+        ..TelegramOptions::default()
+    };
+    let connector = TelegramConnector::new(TOKEN, options).unwrap();
+    let error = connector
+        .send(&chat(), &OutboundPart::text("a"))
+        .await
+        .unwrap_err();
+    assert_eq!(error.class, FailureClass::Transient);
+}
+
+#[tokio::test]
+async fn text_buttons_edits_presses_and_typing_are_sent_as_telegram_wants_them() {
+    let server = Loopback::start(|_| Reaction::ok(json!({"message_id": 31}))).await;
+    let connector = connector(&server);
+    let mut part = connector.split("**Run** `rm x`?").remove(0);
+    let (label, data) = ("Yes".to_owned(), "p:abc:y".to_owned());
+    part.buttons = vec![vec![Button { label, data }]];
+    part.silent = true;
+    let receipt = connector.send(&chat(), &part).await.unwrap();
+    assert_eq!(receipt.message, "31");
+    connector
+        .edit(&chat(), "31", &OutboundPart::text("done"))
+        .await
+        .unwrap();
+    connector.answer_button("77", "thanks").await.unwrap();
+    connector.typing(&chat()).await.unwrap();
+    let expected = json!({"chat_id": 5, "disable_notification": true,
+        "reply_markup": {"inline_keyboard": [[{"text": "Yes", "callback_data": "p:abc:y"}]]},
+        "text": "Run rm x?", "entities": [{"type": "bold", "offset": 0, "length": 3}, {"type": "code", "offset": 4, "length": 4}],
+        "link_preview_options": {"is_disabled": true}});
+    assert_eq!(server.calls("sendMessage"), [expected]);
+    let edits = server.calls("editMessageText");
+    assert_eq!(edits[0]["message_id"], 31);
+    assert_eq!(
+        server.calls("answerCallbackQuery")[0]["callback_query_id"],
+        "77"
+    );
+    assert_eq!(server.calls("sendChatAction")[0]["action"], "typing");
+    let unresolved = connector.reconcile(&chat(), &part).await;
+    assert_eq!(unresolved, Reconciled::Unresolved);
+}
+
+#[tokio::test]
+async fn an_edit_that_changes_nothing_is_no_failure() {
+    let refusal = || Reaction::refusal(400, "Bad Request: message is not modified: x");
+    let server = Loopback::start(move |_| refusal()).await;
+    connector(&server)
+        .edit(&chat(), "3", &OutboundPart::text("a"))
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn files_are_sent_whole_and_fetched_up_to_the_limit() {
+    let server = Loopback::start(|request| match request.method() {
+        "getFile" => Reaction::ok(json!({"file_id": "f", "file_path": "photos/a.jpg"})),
+        "a.jpg" => Reaction::Answer(200, vec![9; 1_000]),
+        _ => Reaction::ok(json!({"message_id": 4})),
+    });
+    let server = server.await;
+    let connector = connector(&server);
+    let file = OutboundFile {
+        name: "report.pdf".to_owned(),
+        media_type: "application/pdf".to_owned(),
+        caption: "here".to_owned(),
+        bytes: vec![b'x'; 3 << 20],
+        blob: String::new(),
+    };
+    let part = OutboundPart {
+        body: PartBody::File(file),
+        ..OutboundPart::text("")
+    };
+    assert_eq!(connector.send(&chat(), &part).await.unwrap().message, "4");
+    let sent = server.arrived();
+    assert!(sent[0].path.ends_with("/sendDocument") && sent[0].body.len() > 3 << 20);
+    let mut file = InboundFile {
+        id: "f".to_owned(),
+        name: "a.jpg".to_owned(),
+        media_type: None,
+        size: None,
+    };
+    assert_eq!(connector.download(&file, 1_000).await.unwrap().len(), 1_000);
+    let error = connector.download(&file, 999).await.unwrap_err();
+    assert_eq!(error.class, FailureClass::InvalidPayload);
+    file.size = Some(21 << 20);
+    let requests = server.arrived().len();
+    let error = connector.download(&file, u64::MAX).await.unwrap_err();
+    assert_eq!(error.class, FailureClass::InvalidPayload);
+    assert_eq!(
+        server.arrived().len(),
+        requests,
+        "a file that is too large is not asked for"
+    );
+}
