@@ -223,7 +223,7 @@ async fn a_bot_with_a_webhook_is_not_polled() {
         base_url: emulator.url.clone(),
         mode: TelegramMode::Webhook {
             url: format!("{}/hook", emulator.url),
-            secret: "0123456789abcdef".to_owned(),
+            secret: "hook-secret".to_owned(),
         },
         ..TelegramOptions::default()
     };

@@ -40,8 +40,8 @@ fn draw(link: &str, has_colours: bool) -> Result<String, String> {
             .collect());
     }
     picture
-        .dark_color(Dense1x2::Dark)
-        .light_color(Dense1x2::Light);
+        .dark_color(Dense1x2::Light)
+        .light_color(Dense1x2::Dark);
     Ok(picture.build() + "\n")
 }
 

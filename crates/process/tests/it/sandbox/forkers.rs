@@ -179,7 +179,9 @@ async fn a_sandbox_that_would_be_another_one_now_is_not_used_again() {
         fs::write(fixture.path("out/later/key"), "REACHED").unwrap();
         let (found, second) = ran(&fixture, "cat $OUT/later/key", &sandbox).await;
         assert!(!found.output.text().contains("REACHED"), "{backend}");
-        assert_ne!(first, second, "{backend}: hidden");
+        // Landlock grants what is beside a hidden path, so its sandbox is the same whether that is there or not.
+        let is_same = backend == SandboxBackend::Landlock;
+        assert!(is_same || first != second, "{backend}: hidden");
         fs::create_dir(fixture.path("work/.later")).unwrap();
         let script = "echo x >.later/x && echo REACHED";
         let (found, third) = ran(&fixture, script, &sandbox).await;
