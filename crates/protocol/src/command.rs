@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Event, MessageId, ModelChoice, Origin, Part, PermissionId, PermissionMode, ProcessId,
-    QuestionId, RuleKind, RuleScope, RunId, Session, SessionId, SkillNote, ToolCall,
+    ChatTarget, Event, MessageId, ModelChoice, Origin, Part, PermissionId, PermissionMode,
+    ProcessId, QuestionId, RuleKind, RuleScope, RunId, Session, SessionId, SkillNote, ToolCall,
 };
 
 pub use crate::inquiry::{Answer, PermissionDecision, PermissionScope, QuestionReply};
@@ -293,6 +293,9 @@ pub enum Address {
         key: String,
         /// How to make it.
         new: NewSession,
+        /// The chat it is a conversation in. Only connectors may say so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chat: Option<ChatTarget>,
     },
 }
 

@@ -7,6 +7,7 @@ pub mod access;
 pub mod actions;
 pub mod api_paths;
 pub mod call;
+mod chat_target;
 pub mod command;
 pub mod confinement;
 pub mod context_line;
@@ -40,6 +41,7 @@ pub mod usage;
 
 pub use access::{AccessScope, AccessScopes, AuthorizedCaller};
 pub use call::ToolCall;
+pub use chat_target::ChatTarget;
 pub use command::{Address, Command, Delivery};
 pub use confinement::{Confinement, Reading, SandboxMode};
 pub use definition::{

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BlobId, CallId, Mandate, MessageId, Principal, RunId, SessionId, SkillNote, Timestamp,
-    ToolCall, Usage, run::RunStatus,
+    BlobId, CallId, ChatTarget, Mandate, MessageId, Principal, RunId, SessionId, SkillNote,
+    Timestamp, ToolCall, Usage, run::RunStatus,
 };
 
 /// A message to a session. Content and context only: where an answer goes is not its business.
@@ -167,6 +167,12 @@ pub enum Origin {
     Schedule {
         /// Which one.
         schedule: String,
+        /// The time at which it was due.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Timestamp>,
+        /// Where the result is delivered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<ChatTarget>,
     },
     /// A chat or webhook.
     Connector {
@@ -176,12 +182,26 @@ pub enum Origin {
         channel: String,
         /// Which person in it.
         user: String,
+        /// Where the answer is delivered; none if the client reads it itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply: Option<ChatTarget>,
     },
     /// The runtime itself.
     System {
         /// What about: `notice`, `signal` …
         about: String,
     },
+}
+
+impl Origin {
+    /// Where the answer to the message is delivered. It is part of the message, so no later message changes it.
+    pub fn reply_target(&self) -> Option<&ChatTarget> {
+        match self {
+            Self::Connector { reply, .. } => reply.as_ref(),
+            Self::Schedule { target, .. } => target.as_ref(),
+            Self::User | Self::Agent { .. } | Self::Task { .. } | Self::System { .. } => None,
+        }
+    }
 }
 
 /// How a message travels through the inbox. Order is kept within a lane.

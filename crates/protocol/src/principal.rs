@@ -44,6 +44,10 @@ pub enum Surface {
     Library,
     /// The HTTP API.
     Http,
+    /// A chat platform or webhook.
+    Connector,
+    /// A schedule that is due.
+    Schedule,
 }
 
 impl Principal {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Account, CallId, Principal, RunId, SessionId, Timestamp};
+use crate::{Account, CallId, ChatTarget, Principal, RunId, SessionId, Timestamp};
 
 /// A session's identity and metadata. Its content is its journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +48,9 @@ pub struct Session {
     /// Whatever clients keep about it.
     #[serde(default)]
     pub attributes: Map<String, Value>,
+    /// The chat it is a conversation in, if a connector opened it: where results go that answer no message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat: Option<ChatTarget>,
     /// The number of the last event in its journal; zero if there is none.
     #[serde(default)]
     pub head: u64,

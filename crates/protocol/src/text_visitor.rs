@@ -110,11 +110,16 @@ pub fn message(message: &mut Message, edit: TextEdit<'_>) {
             connector: _,
             channel,
             user,
+            // Platform ids: what is delivered to must not be changed.
+            reply: _,
         } => {
             text(channel, edit);
             text(user, edit);
         }
-        Origin::Schedule { schedule: about } | Origin::System { about } => text(about, edit),
+        Origin::Schedule {
+            schedule: about, ..
+        }
+        | Origin::System { about } => text(about, edit),
         Origin::User | Origin::Agent { .. } | Origin::Task { .. } => {}
     }
     if let Some(call) = call {

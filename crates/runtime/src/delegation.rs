@@ -373,6 +373,7 @@ fn child_row(caller: &Caller, agent: &str, call: &rooftree_protocol::CallId) -> 
             call: call.clone(),
         }),
         connector_key: Some(format!("call:{call}")),
+        chat: None,
         account: caller.session.account.clone(),
         audit: None,
         at: runtime.now(),

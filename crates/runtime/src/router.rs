@@ -113,14 +113,15 @@ impl Router {
                 Some(session) => session,
                 None => return self.new_session(new, None, who),
             },
-            Address::Connector { key, new } => {
+            Address::Connector { key, new, chat } => {
                 match self.context.store().session_by_key(&key).await? {
                     Some(session) => session,
                     // Another process may be opening it: then that session is meant, under another id.
                     None => {
-                        let opening = self
-                            .new_session(new, Some(key), who)?
-                            .open(&**self.context.store());
+                        let mut row = self.row(new, Some(key), who)?;
+                        row.chat = chat;
+                        let opening = ResolvedSession::New(Box::new(row));
+                        let opening = opening.open(&**self.context.store());
                         return Ok(ResolvedSession::Known(opening.session().await?));
                     }
                 }
@@ -210,6 +211,7 @@ impl Router {
             cwd: new.cwd,
             parent: None,
             connector_key,
+            chat: None,
             account: who.account(),
             audit: None,
             at: self.context.now(),

@@ -12,6 +12,7 @@ pub mod error;
 mod hash_chain;
 pub mod inquiries;
 mod journal_pages;
+pub mod outbox;
 mod owner;
 pub mod pending;
 pub mod records;
@@ -32,6 +33,7 @@ pub use inquiries::{
     AnswerOutcome, Inquiry, InquiryAnswer, InquiryHistoryFilter, RuleRow, RuleVersion,
 };
 pub use journal_pages::JournalPages;
+pub use outbox::{OutboxBody, OutboxKind, OutboxPost};
 pub use pending::Pending;
 pub use records::{
     AgentRow, AgentWrite, AgentWriteOutcome, AppendBatch, CommandRow, InboxChange,

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use rooftree_protocol::{
-    Account, Command, Event, Lane, Message, ParentCall, Part, Principal, RunId, Session, SessionId,
-    Timestamp, Usage,
+    Account, ChatTarget, Command, Event, Lane, Message, ParentCall, Part, Principal, RunId,
+    Session, SessionId, Timestamp, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{AuditEntry, Inquiry, RuleRow};
+use crate::{AuditEntry, Inquiry, OutboxPost, RuleRow};
 
 /// A session to be opened.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub struct NewSessionRow {
     pub parent: Option<ParentCall>,
     /// What outside identity maps to it.
     pub connector_key: Option<String>,
+    /// The chat it is a conversation in.
+    pub chat: Option<ChatTarget>,
     /// The tenant and person it belongs to.
     pub account: Account,
     /// Who opened it, where no message tells.
@@ -259,6 +261,8 @@ pub struct AppendBatch {
     pub asks: Vec<Inquiry>,
     /// Rules that an answer made.
     pub rules: Vec<RuleRow>,
+    /// Messages to chats that these events cause.
+    pub outbox: Vec<OutboxPost>,
     /// Bytes that `events` name, kept as `put_blob` keeps them: an event never names what is not there.
     pub blobs: Vec<Vec<u8>>,
     /// The last thing said, for lists.

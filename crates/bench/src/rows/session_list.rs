@@ -65,6 +65,7 @@ fn new_session(cwd: &std::path::Path) -> NewSessionRow {
         cwd: cwd.to_owned(),
         parent: None,
         connector_key: None,
+        chat: None,
         account: Default::default(),
         audit: None,
         at: SystemClock.now(),

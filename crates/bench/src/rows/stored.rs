@@ -99,6 +99,7 @@ async fn claimed(store: &SqliteStore) -> Result<Claim> {
         cwd: "/".into(),
         parent: None,
         connector_key: None,
+        chat: None,
         account: Default::default(),
         audit: None,
         at: now,

@@ -13,7 +13,9 @@ use std::{
 };
 
 use rooftree_protocol::{Event, EventBody, Lane, Principal, RunId, Session};
-use rooftree_store::{AppendBatch, Claim, InboxPost, Inquiry, Pending, RuleRow, TaskRow};
+use rooftree_store::{
+    AppendBatch, Claim, InboxPost, Inquiry, OutboxPost, Pending, RuleRow, TaskRow,
+};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -45,6 +47,7 @@ pub(crate) struct JournalCommit {
     pub(crate) tasks: Vec<TaskRow>,
     pub(crate) asks: Vec<Inquiry>,
     pub(crate) rules: Vec<RuleRow>,
+    pub(crate) outbox: Vec<OutboxPost>,
     pub(crate) blobs: Vec<Vec<u8>>,
     pub(crate) snippet: Option<String>,
 }
@@ -189,6 +192,7 @@ impl Journal {
             tasks: commit.tasks,
             asks: commit.asks,
             rules: commit.rules,
+            outbox: commit.outbox,
             blobs: commit.blobs,
             snippet: commit.snippet,
             lease: context.now().after(LEASE),

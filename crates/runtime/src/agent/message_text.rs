@@ -150,7 +150,7 @@ fn worded(part: &Part, message: &Message, mark: &MessageMark) -> Vec<Part> {
                 tagged((session.as_str(), "child_result"), &about, text, mark)
             }
             Origin::Agent { session, .. } => wrapped(session.as_str(), "message", text, mark),
-            Origin::Schedule { schedule } => wrapped(schedule, "schedule", text, mark),
+            Origin::Schedule { schedule, .. } => wrapped(schedule, "schedule", text, mark),
             Origin::System { about } => wrapped("rooftree", about, text, mark),
         })],
         Part::File {

@@ -102,6 +102,7 @@ impl Importing<'_> {
             cwd,
             parent: None,
             connector_key: None,
+            chat: None,
             account: self.who.account(),
             audit: None,
             at: from.created_at,

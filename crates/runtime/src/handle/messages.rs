@@ -1,7 +1,8 @@
 //! Commands that put a message into an inbox: posts and directed calls.
 
 use rooftree_protocol::{
-    EventBody, Limits, Origin, Part, Principal, SessionId, SkillNote, ToolCall,
+    ErrorCode, EventBody, Limits, Origin, Part, Principal, Problem, SessionId, SkillNote, Surface,
+    ToolCall,
     command::{Address, CommandReply, Delivery},
     context_line::check_context,
 };
@@ -27,6 +28,19 @@ pub(super) struct PostContent {
     pub(super) context: Option<String>,
 }
 
+/// Invariant: only connectors and schedules say where an answer is delivered. A client could otherwise have it sent to
+/// another person.
+fn refuse_foreign_chat(who: &Principal, to: &Address, origin: &Origin) -> Result<(), Problem> {
+    let names_chat = matches!(to, Address::Connector { chat: Some(_), .. });
+    let is_allowed = matches!(who.surface, Surface::Connector | Surface::Schedule);
+    if is_allowed || !(names_chat || origin.reply_target().is_some()) {
+        return Ok(());
+    }
+    let message = "only a connector says in which chat an answer is delivered";
+    Err(Problem::new(ErrorCode::InvalidArguments, message)
+        .fix("leave out `chat`, `reply` and `target`: the answer comes to the client that asks"))
+}
+
 impl Handle {
     pub(super) async fn post(
         &self,
@@ -37,6 +51,7 @@ impl Handle {
         if let Some(context) = &content.context {
             check_context(context)?;
         }
+        refuse_foreign_chat(who, &to, &content.origin)?;
         let resolved = self.resolve(who, to, content.delivery).await?;
         let capacity = self.capacity(&resolved)?;
         let message = OutgoingMessage {

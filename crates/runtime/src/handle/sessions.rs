@@ -216,6 +216,7 @@ impl Handle {
             cwd: parent.cwd.clone(),
             parent: None,
             connector_key: None,
+            chat: None,
             account: who.account(),
             at: self.now(),
         };

@@ -90,6 +90,7 @@ async fn left_open(
         cwd: runtime.path().into(),
         parent: None,
         connector_key: None,
+        chat: None,
         account: Default::default(),
         audit: None,
         at,

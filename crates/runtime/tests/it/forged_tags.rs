@@ -146,6 +146,7 @@ fn neutralised(text: &str) -> Vec<(&'static str, String)> {
         connector: "web".into(),
         channel: "c".into(),
         user: "u".into(),
+        reply: None,
     };
     vec![
         ("person", of_message(text, Origin::User, None)),

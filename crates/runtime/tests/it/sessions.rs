@@ -72,6 +72,7 @@ async fn a_connector_key_is_the_same_session_after_a_restart() {
     let address = |runtime: &TestRuntime| Address::Connector {
         key: key(),
         new: new(runtime),
+        chat: None,
     };
     let first = post(&runtime, address(&runtime)).await;
     runtime.wait_for_run(&first).await;

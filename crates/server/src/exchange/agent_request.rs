@@ -153,6 +153,7 @@ impl AgentRequest {
         let to = Address::Connector {
             key,
             new: self.session(agents),
+            chat: None,
         };
         Ok(Target {
             to,
@@ -176,6 +177,7 @@ impl AgentRequest {
             connector: CONNECTOR.into(),
             channel: "chat".into(),
             user,
+            reply: None,
         }
     }
 

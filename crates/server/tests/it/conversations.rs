@@ -108,6 +108,7 @@ async fn a_user_has_a_session_of_their_own_which_is_told_only_what_is_new() {
         connector: "api".into(),
         channel: "chat".into(),
         user: "ada".into(),
+        reply: None,
     };
     assert_eq!(origin, Some(expected));
 }

@@ -60,6 +60,8 @@ export type Address = {
   "key": string;
   /** How to make it. */
   "new": NewSession;
+  /** The chat it is a conversation in. Only connectors may say so. */
+  "chat"?: ChatTarget | null;
 };
 
 /** What is wrong with a text, and the definition in it. */
@@ -590,6 +592,20 @@ export type CatalogTool = {
 export type CatalogToolList = {
   /** The tools. */
   "tools": CatalogTool[];
+};
+
+/** Where a reply is delivered. Identity is the whole of it: two targets that differ in the thread differ. */
+export type ChatTarget = {
+  /** The name of the connector. */
+  "connector": string;
+  /** The platform's id of the chat or channel. */
+  "chat": string;
+  /** The platform's id of the thread or topic in it. */
+  "thread"?: string | null;
+  /** The platform's id of the message that is replied to. */
+  "reply_to"?: string | null;
+  /** Whether several people are in the chat. */
+  "group"?: boolean;
 };
 
 /** Sessions below a root session, by state. */
@@ -2165,6 +2181,10 @@ export type Origin = {
   "kind": "schedule";
   /** Which one. */
   "schedule": string;
+  /** The time at which it was due. */
+  "due"?: Timestamp | null;
+  /** Where the result is delivered. */
+  "target"?: ChatTarget | null;
 } | {
   "kind": "connector";
   /** Which connector. */
@@ -2173,6 +2193,8 @@ export type Origin = {
   "channel": string;
   /** Which person in it. */
   "user": string;
+  /** Where the answer is delivered; none if the client reads it itself. */
+  "reply"?: ChatTarget | null;
 } | {
   "kind": "system";
   /** What about: `notice`, `signal` … */
@@ -2876,6 +2898,8 @@ export type Session = {
   "person"?: string;
   /** Whatever clients keep about it. */
   "attributes": Record<string, unknown>;
+  /** The chat it is a conversation in, if a connector opened it: where results go that answer no message. */
+  "chat"?: ChatTarget | null;
   /** The number of the last event in its journal; zero if there is none. */
   "head": number;
 };
@@ -2968,6 +2992,8 @@ export type SessionItem = {
   "person"?: string;
   /** Whatever clients keep about it. */
   "attributes"?: Record<string, unknown>;
+  /** The chat it is a conversation in, if a connector opened it: where results go that answer no message. */
+  "chat"?: ChatTarget | null;
   /** The number of the last event in its journal; zero if there is none. */
   "head"?: number;
   /** Whether something is left to do. */
@@ -3170,7 +3196,7 @@ export type StreamRequest = {
 };
 
 /** The way a command or query comes in. */
-export type Surface = "cli" | "library" | "http";
+export type Surface = "cli" | "library" | "http" | "connector" | "schedule";
 
 /** A background agent or program. */
 export type TaskItem = {

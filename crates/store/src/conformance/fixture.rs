@@ -36,6 +36,7 @@ pub(super) fn new_session(number: u128) -> NewSessionRow {
         cwd: PathBuf::from("/somewhere"),
         parent: None,
         connector_key: None,
+        chat: None,
         account: Default::default(),
         audit: None,
         at: NOW,

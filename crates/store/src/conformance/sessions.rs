@@ -30,6 +30,7 @@ async fn an_opened_session_reads_back_as_it_was_given(store: StoreUnderTest) {
         model: Some("scripted/demo".into()),
         parent: Some(parent.clone()),
         connector_key: Some("chat/1".into()),
+        chat: Some("telegram:1/2".parse().unwrap()),
         ..new_session(1)
     };
     let opened = store.open(new.clone()).await.unwrap();
@@ -50,6 +51,7 @@ async fn an_opened_session_reads_back_as_it_was_given(store: StoreUnderTest) {
         last_snippet: String::new(),
         attributes: serde_json::Map::new(),
         account: Default::default(),
+        chat: new.chat,
         head: 0,
     };
     assert_eq!(read, wanted);

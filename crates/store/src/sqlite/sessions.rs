@@ -11,7 +11,7 @@ use crate::{Error, NewSessionRow, SessionFilter, SessionPatch};
 /// their names costs more than reading them.
 const LISTED: &str = "SELECT s.id, s.agent, s.name, s.model, s.cwd, s.parent_session, s.parent_run, s.parent_call,
          f.id, s.fork_at, s.pinned_at, s.created_at, s.updated_at, s.deleted_at, s.snippet, s.attributes, s.head,
-         s.tenant, s.person
+         s.tenant, s.person, s.chat
      FROM session s LEFT JOIN session f ON f.number = s.fork_session";
 
 /// Whether a session `s` is one of [`VisibleSessions`](crate::VisibleSessions), with `:person` and `:agents`. For a
@@ -73,10 +73,10 @@ fn insert(
         .prepare_cached(
             "INSERT INTO session (id, agent, name, name_key, model, cwd, parent_session, parent_run, parent_call,
                  fork_session, fork_at, connector_key, created_at, updated_at, head, head_hash, tenant, person,
-                 rested_at, root_number)
+                 rested_at, root_number, chat)
              VALUES (:id, :agent, :name, :name_key, :model, :cwd, :parent_session, :parent_run, :parent_call,
                  :fork_session, :at, :connector_key, :now, :now, :at, :hash, :tenant, :person,
-                 :now, (SELECT coalesce(root_number, number) FROM session WHERE id = :parent_session))",
+                 :now, (SELECT coalesce(root_number, number) FROM session WHERE id = :parent_session), :chat)",
         )?
         .execute(named_params! {
             ":id": new.id.as_str(),
@@ -95,6 +95,7 @@ fn insert(
             ":hash": hash,
             ":tenant": new.account.tenant,
             ":person": new.account.person,
+            ":chat": new.chat.as_ref().map(serde_json::to_string).transpose()?,
         })?;
     needed(connection, &new.id)
 }
@@ -322,6 +323,10 @@ fn read(row: &Row<'_>) -> Result<Session, Error> {
         account: Account {
             tenant: row.get(17)?,
             person: row.get(18)?,
+        },
+        chat: match row.get_ref(19)?.as_str() {
+            Ok(chat) => Some(serde_json::from_str(chat)?),
+            Err(_) => None,
         },
     })
 }

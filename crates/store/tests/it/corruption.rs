@@ -167,6 +167,7 @@ async fn a_fork_whose_ancestor_was_changed_is_missed_too() {
         cwd: "/".into(),
         parent: None,
         connector_key: None,
+        chat: None,
         account: Default::default(),
         audit: None,
         at: scene::NOW,

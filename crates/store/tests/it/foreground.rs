@@ -27,6 +27,7 @@ async fn spoken_to(
         cwd: "/".into(),
         parent: None,
         connector_key: None,
+        chat: None,
         account: Default::default(),
         audit: None,
         at,

@@ -32,6 +32,7 @@ pub async fn open(store: &SqliteStore, number: u128) -> SessionId {
         cwd: PathBuf::from("/somewhere"),
         parent: None,
         connector_key: None,
+        chat: None,
         account: Default::default(),
         audit: None,
         at: NOW,

@@ -170,7 +170,7 @@ fn came_from(origin: &Origin) -> String {
     match origin {
         Origin::User => "user".into(),
         Origin::Agent { agent, .. } | Origin::Task { agent, .. } => format!("agent:{agent}"),
-        Origin::Schedule { schedule } => format!("schedule:{schedule}"),
+        Origin::Schedule { schedule, .. } => format!("schedule:{schedule}"),
         Origin::Connector { connector, .. } => format!("connector:{connector}"),
         Origin::System { .. } => "system".into(),
     }

@@ -118,7 +118,7 @@ fn message_of(message: &Message) -> TranscriptItem {
             format!("task of {agent}, {status}, not verified")
         }
         Origin::Task { agent, status, .. } => format!("task of {agent}, {status}"),
-        Origin::Schedule { schedule } => format!("schedule {schedule}"),
+        Origin::Schedule { schedule, .. } => format!("schedule {schedule}"),
         Origin::Connector {
             connector, user, ..
         } => format!("{user} by {connector}"),

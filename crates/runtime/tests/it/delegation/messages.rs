@@ -227,6 +227,7 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
             connector: agent(),
             channel: agent(),
             user: agent(),
+            reply: None,
         },
         Origin::Agent {
             session: session.clone(),
@@ -244,6 +245,8 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
         },
         Origin::Schedule {
             schedule: payload.to_owned(),
+            due: None,
+            target: None,
         },
         Origin::System {
             about: payload.to_owned(),
