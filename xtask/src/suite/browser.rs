@@ -43,10 +43,9 @@ pub fn perform(repository: &Repository, counts: &mut Counts) -> Result<bool> {
 fn prepared(repository: &Repository) -> Result<Command> {
     needs::provide_these(NEEDS)?;
     let packages = npm_packages::provide(repository, PACKAGES, "page-browser")?;
-    succeed(&mut linted(
-        repository,
-        &["build", "--package", "rooftree-cli"],
-    ))?;
+    // As the step before built it: fewer targets would mean other features, and another build.
+    let build = ["build", "--workspace", "--all-targets"];
+    succeed(&mut linted(repository, &build))?;
     let mut tests = Command::new("node");
     tests
         .args(["--test", "--test-concurrency=1", "--test-reporter=tap"])

@@ -223,7 +223,7 @@ async fn a_bot_with_a_webhook_is_not_polled() {
         base_url: emulator.url.clone(),
         mode: TelegramMode::Webhook {
             url: format!("{}/hook", emulator.url),
-            secret: "hook-secret".to_owned(),
+            secret: "secret-of-this-hook".to_owned(),
         },
         ..TelegramOptions::default()
     };
