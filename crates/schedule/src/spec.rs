@@ -1,4 +1,4 @@
-//! What a schedule is, whether it is valid, and its due times.
+//! Schedule specification: once, at intervals or by cron, whether it is valid, and its due times.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
