@@ -40,9 +40,9 @@ pub fn parse(text: &str, context: &ParseContext) -> Result<ScheduleSpec, Schedul
     let now = Timestamp::from_millisecond(context.now_ms).map_err(|_| ScheduleError::Range {
         what: "the present time".to_owned(),
     })?;
-    let spec = if is_cron(&body) {
+    let spec = if let Some(expression) = cron_expression(&body) {
         ScheduleSpec::Cron {
-            expression: body,
+            expression: expression.to_owned(),
             zone: zone_name,
         }
     } else if let Some(at) = rfc3339(&body) {
@@ -86,16 +86,19 @@ fn is_zone(word: &str) -> bool {
     has_form || zone::find(word).is_ok() || zone::is_city(word)
 }
 
-/// Whether all fields look like those of a cron expression.
-fn is_cron(body: &str) -> bool {
+/// The text, if it says that it is a cron expression or its fields look like those of one.
+fn cron_expression(body: &str) -> Option<&str> {
+    if let Some(expression) = body.strip_prefix("cron ") {
+        return Some(expression);
+    }
     let is_number_field = |word: &str| {
         word.bytes()
             .all(|byte| byte.is_ascii_digit() || b"*/,-?".contains(&byte))
     };
     let words: Vec<&str> = body.split_whitespace().collect();
-    body.starts_with('@')
-        || body.starts_with('*')
-        || (matches!(words.len(), 5 | 6) && words.iter().take(2).all(|word| is_number_field(word)))
+    let is_cron = body.starts_with(['@', '*'])
+        || (matches!(words.len(), 5 | 6) && words.iter().take(2).all(|word| is_number_field(word)));
+    is_cron.then_some(body)
 }
 
 fn rfc3339(body: &str) -> Option<Timestamp> {

@@ -8,6 +8,7 @@
 
 mod brute_force;
 mod clock_changes;
+mod documented;
 mod due_times;
 mod words;
 mod written_forms;

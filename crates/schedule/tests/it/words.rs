@@ -114,6 +114,8 @@ fn the_words_mean_the_same_when_they_are_parsed() {
         "every month on the last friday at 9",
         "every year on 24 dec at 18:00",
         "daily at 9 Asia/Tokyo",
+        "0 9 13 * FRI",
+        "cron 0 9 15W * * UTC",
     ] {
         let spec = parse(text, &context).unwrap();
         let words = describe(&spec, "Europe/Berlin");
