@@ -172,7 +172,7 @@ proptest! {
     fn due_times_equal_a_walk_through_every_minute(
         expression in expression(),
         (name, start) in window(),
-        probe in 0..72 * 3_600_000_i64,
+        probe in 0..48 * 60_000_i64,
     ) {
         let zone = TimeZone::get(name).unwrap();
         let spec = cron(&expression.text(), name);
@@ -183,14 +183,15 @@ proptest! {
             .filter(|due| *due < to)
             .collect();
         prop_assert_eq!(&found, &expected, "{} {}", expression.text(), name);
-        let at = from + probe;
-        let next = expected.iter().copied().find(|due| *due > at);
-        let previous = expected.iter().copied().rfind(|due| *due <= at);
-        if next.is_some() {
-            prop_assert_eq!(next_after(&spec, at), next);
-        }
-        if previous.is_some() {
-            prop_assert_eq!(previous_or_at(&spec, at), previous);
+        for at in (from + probe..to).step_by(48 * 60_000) {
+            let next = expected.iter().copied().find(|due| *due > at);
+            let previous = expected.iter().copied().rfind(|due| *due <= at);
+            if next.is_some() {
+                prop_assert_eq!(next_after(&spec, at), next);
+            }
+            if previous.is_some() {
+                prop_assert_eq!(previous_or_at(&spec, at), previous, "{}", expression.text());
+            }
         }
     }
 

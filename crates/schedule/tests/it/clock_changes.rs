@@ -203,3 +203,21 @@ fn looking_back_finds_the_same_times() {
         }
     }
 }
+
+#[test]
+fn looking_back_from_the_second_pass_of_a_doubled_hour_finds_all_of_the_first() {
+    let table = [
+        ("30 2 * * *", "2026-10-25T01:10:00Z", "2026-10-25T00:30:00Z"),
+        ("50 2 * * *", "2026-10-25T01:00:00Z", "2026-10-25T00:50:00Z"),
+        ("50 2 * * *", "2026-10-25T00:49:59Z", "2026-10-24T00:50:00Z"),
+        (
+            "*/50 2 * * *",
+            "2026-10-25T01:49:00Z",
+            "2026-10-25T01:00:00Z",
+        ),
+    ];
+    for (expression, at, expected) in table {
+        let found = previous_or_at(&cron(expression, "Europe/Berlin"), ms(at));
+        assert_eq!(found.map(told).as_deref(), Some(expected), "{expression}");
+    }
+}
