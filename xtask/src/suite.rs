@@ -6,6 +6,7 @@
 mod browser;
 mod command;
 mod counts;
+mod cron;
 mod emulators;
 pub mod needs;
 mod npm_packages;

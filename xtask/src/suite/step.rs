@@ -8,7 +8,7 @@ use super::{
     browser,
     command::{FEATURES, cargo, counted, linted},
     counts::Counts,
-    emulators, page_scripts, reference_servers, schemathesis, sdk,
+    cron, emulators, page_scripts, reference_servers, schemathesis, sdk,
 };
 use crate::{repository::Repository, tidy};
 
@@ -45,6 +45,8 @@ enum Work {
     Sdk,
     /// Requests that schemathesis makes from the OpenAPI document of our API.
     Schemathesis,
+    /// Due times of cron schedules against two other implementations.
+    Cron,
     /// Types of the page's scripts.
     PageScripts,
     /// The page in a real browser.
@@ -137,6 +139,14 @@ pub const STEPS: &[Step] = &[
         ..PLAIN
     },
     Step {
+        name: "cron",
+        work: Work::Cron,
+        speed: Speed::Slow,
+        after: Some("clippy"),
+        lies_at: &[cron::PACKAGES],
+        ..PLAIN
+    },
+    Step {
         name: "page",
         work: Work::PageScripts,
         speed: Speed::Slow,
@@ -212,6 +222,7 @@ impl Step {
             }
             Work::Sdk => sdk::SPELLED.to_owned(),
             Work::Schemathesis => schemathesis::SPELLED.to_owned(),
+            Work::Cron => cron::SPELLED.to_owned(),
             Work::PageScripts => page_scripts::SPELLED.to_owned(),
             Work::Browser => browser::SPELLED.to_owned(),
             Work::ReferenceServers => reference_servers::SPELLED.to_owned(),
@@ -250,6 +261,7 @@ impl Step {
             }
             Work::Sdk => sdk::perform(repository, counts),
             Work::Schemathesis => schemathesis::perform(repository, counts),
+            Work::Cron => cron::perform(repository, counts),
             Work::PageScripts => page_scripts::perform(repository),
             Work::Browser => browser::perform(repository, counts),
             Work::ReferenceServers => reference_servers::perform(repository, counts),
