@@ -30,6 +30,7 @@ export function delegationGraph(runs, {isAggregated}) {
   for (const run of runs) {
     const key = isAggregated ? run.agent : run.run;
     const [span, ...parts] = flatSpans([run]);
+    /** @type {GraphNode} */
     const node = nodes.get(key) ?? {key, agent: run.agent, title: run.title ?? '', ...none(), calls: 0, time: 0, rank: run.depth, spans: []};
     nodes.set(key, node);
     add(node, span);
