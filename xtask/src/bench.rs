@@ -9,7 +9,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 
-use crate::{repository::Repository, suite::needs};
+use crate::{
+    repository::Repository,
+    suite::{browser, needs},
+};
 
 /// Measures; the arguments are those of the benchmark itself.
 pub fn run(repository: &Repository, arguments: &[&str]) -> Result<ExitCode> {
@@ -18,6 +21,10 @@ pub fn run(repository: &Repository, arguments: &[&str]) -> Result<ExitCode> {
     build(repository)?;
     let program = target(repository).join("dist/rooftree-bench");
     let mut bench = Command::new(&program);
+    // Without it the rows of the page are left out, which they say.
+    if let Ok(packages) = browser::packages(repository) {
+        bench.env("ROOFTREE_NPM", packages);
+    }
     let status = bench
         .args(arguments)
         .current_dir(repository.root())

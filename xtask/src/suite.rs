@@ -3,7 +3,7 @@
 //! A step that fails does not stop the others, unless they could only fail for
 //! the same reason: one run should tell as much as it can.
 
-mod browser;
+pub mod browser;
 mod command;
 mod counts;
 mod cron;

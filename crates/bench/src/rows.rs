@@ -7,6 +7,7 @@ pub mod delegation;
 mod deltas;
 mod journal;
 pub mod many_sessions;
+mod page;
 mod policy;
 mod posts;
 mod program;
@@ -36,6 +37,7 @@ const GROUPS: &[(&str, MeasureFn)] = &[
     ("serve", serve::measure),
     ("API posts", api_posts::measure),
     ("API readers", api_readers::measure),
+    ("page", page::measure),
     ("posts", posts::measure),
     ("journal", journal::measure),
     ("crowd", many_sessions::measure),

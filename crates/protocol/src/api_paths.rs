@@ -14,6 +14,10 @@ pub const SESSION: &str = "/sessions/{session}";
 pub const SESSION_EVENTS: &str = "/sessions/{session}/events";
 /// The messages of one session: `POST` sends one.
 pub const SESSION_MESSAGES: &str = "/sessions/{session}/messages";
+/// Command files and skills that a person can type behind a slash.
+pub const PROMPTS: &str = "/prompts";
+/// `POST` sends the text of a command file or skill to a session.
+pub const SESSION_PROMPTS: &str = "/sessions/{session}/prompts";
 /// How far a session was seen: `POST` moves the mark.
 pub const SESSION_READ: &str = "/sessions/{session}/read";
 /// Commands of every kind: `POST` carries one out.

@@ -27,6 +27,7 @@ mod page;
 mod permissions;
 mod persons;
 mod problem;
+mod prompts;
 mod providers;
 mod questions;
 mod queue;
@@ -93,6 +94,7 @@ fn routes() -> Vec<ApiRoute> {
         rules::routes(),
         agents::routes(),
         catalog::routes(),
+        prompts::routes(),
         providers::routes(),
         demo::routes(),
         commands::routes(),

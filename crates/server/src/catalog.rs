@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use futures::future::BoxFuture;
-use rooftree_protocol::{AgentDefinition, ErrorCode, ModelChoice, Problem};
+use rooftree_protocol::{AgentDefinition, ErrorCode, ModelChoice, Problem, SkillNote};
 use rooftree_stdx::atomic_file;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +31,10 @@ pub trait ServerCatalog: Send + Sync {
     fn tools(&self) -> Vec<CatalogTool>;
     /// The skills of the user and the project.
     fn skills(&self) -> Vec<CatalogSkill>;
+    /// The command files and skills that a person can type behind a slash.
+    fn prompts(&self) -> Vec<CatalogPrompt>;
+    /// What one of them says with its arguments filled in; else that there is none, with the nearest name.
+    fn expand_prompt(&self, name: &str, arguments: &str) -> Result<CatalogPromptText, Problem>;
     /// The MCP servers that are set up.
     fn mcp_servers(&self) -> Vec<CatalogMcpServer>;
     /// The hooks that are set up.
@@ -134,6 +138,28 @@ pub struct CatalogSkill {
     pub description: String,
 }
 
+/// A command file or skill that a person can type behind a slash.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CatalogPrompt {
+    /// Its name, without the slash.
+    pub name: String,
+    /// What can follow it, in words of its own.
+    pub arguments: String,
+    /// What it is for.
+    pub description: String,
+}
+
+/// What a command file or skill says, with its arguments filled in.
+#[derive(Clone, Debug, Default)]
+pub struct CatalogPromptText {
+    /// The text for the agent.
+    pub text: String,
+    /// The only tools that its run may use, if it says so.
+    pub restriction: Option<SkillNote>,
+    /// Settings of the file that an open session does not heed, such as `model: fast`.
+    pub ignored: Vec<String>,
+}
+
 /// An MCP server.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CatalogMcpServer {
@@ -230,6 +256,15 @@ impl ServerCatalog for EmptyCatalog {
 
     fn skills(&self) -> Vec<CatalogSkill> {
         Vec::new()
+    }
+
+    fn prompts(&self) -> Vec<CatalogPrompt> {
+        Vec::new()
+    }
+
+    fn expand_prompt(&self, name: &str, _: &str) -> Result<CatalogPromptText, Problem> {
+        let message = format!("there is no command or skill `/{name}`");
+        Err(Problem::new(ErrorCode::InvalidArguments, message))
     }
 
     fn mcp_servers(&self) -> Vec<CatalogMcpServer> {

@@ -27,8 +27,8 @@ pub use agents::ExposedAgents;
 pub use api::{ApiOptions, ListedRoute, listed_routes, openapi};
 pub use catalog::{
     CatalogDemo, CatalogHook, CatalogKeySource, CatalogLocalServer, CatalogMcpServer, CatalogModel,
-    CatalogProvider, CatalogSkill, CatalogTool, EffectiveAgentReport, EmptyCatalog, ServerCatalog,
-    SourcedSetting, ToolReason,
+    CatalogPrompt, CatalogPromptText, CatalogProvider, CatalogSkill, CatalogTool,
+    EffectiveAgentReport, EmptyCatalog, ServerCatalog, SourcedSetting, ToolReason,
 };
 pub use connections::ConnectionLimits;
 pub use error::Error;

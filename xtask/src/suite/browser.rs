@@ -2,7 +2,7 @@
 //!
 //! Without the npm registry or Chromium the step fails: it proves nothing then.
 
-use std::process::Command;
+use std::{path::PathBuf, process::Command};
 
 use anyhow::Result;
 
@@ -39,10 +39,15 @@ pub fn perform(repository: &Repository, counts: &mut Counts) -> Result<bool> {
     }
 }
 
+/// Provides Chromium and the packages that drive it; the folder of the packages.
+pub fn packages(repository: &Repository) -> Result<PathBuf> {
+    needs::provide_these(NEEDS)?;
+    npm_packages::provide(repository, PACKAGES, "page-browser")
+}
+
 /// The tests, ready to be started.
 fn prepared(repository: &Repository) -> Result<Command> {
-    needs::provide_these(NEEDS)?;
-    let packages = npm_packages::provide(repository, PACKAGES, "page-browser")?;
+    let packages = packages(repository)?;
     // As the step before built it: fewer targets would mean other features, and another build.
     let build = ["build", "--workspace", "--all-targets"];
     succeed(&mut linted(repository, &build))?;

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import http from 'node:http';
+import path from 'node:path';
 import {after, before, test} from 'node:test';
 import {Bench} from './harness.mjs';
 import {ended, pending} from './example.mjs';
@@ -145,6 +146,60 @@ test('attacks in a live reply, in paths, questions, todos, agents and names of s
   await page.keyboard.press('Control+k');
   await page.keyboard.type('<');
   await page.waitForTimeout(500);
+  await assertQuiet(watcher, 'palette');
+  await page.context().close();
+});
+
+test('attacks in names, titles, descriptions, icons and colours of agents, and in names of their files, do nothing', async () => {
+  const folder = path.join(bench.folder, 'home/.config/rooftree/agents');
+  fs.mkdirSync(folder, {recursive: true});
+  const short = ATTACKS.map(attack => attack.replace(/[\u0000-\u001f]/g, ' ').trim()).filter(attack => attack && attack.length <= 120);
+  short.slice(0, 60).forEach((attack, at) => {
+    const text = JSON.stringify(attack);
+    fs.writeFileSync(path.join(folder, `hostile-${at}.md`), `---\nname: ${text}\ndescription: ${text}\ntitle: ${text}\nicon: ${text}\ncolor: ${text}\n---\n${attack}\n`);
+    // A definition whose file has such a name, or that names such a model, is refused; what is said about it is shown.
+    fs.writeFileSync(path.join(folder, `${attack.replace(/[/\\]/g, '_').slice(0, 100)}.md`), `---\ndescription: ${text}\nmodel: ${text}\n---\nx\n`);
+  });
+  // Signs and colours that are short enough to be shown, and break out of an attribute or a style sheet.
+  const looks = [['"', 'red;}*{background:url(//127.0.0.1:1/x)}'], ['<b', '#ffffff;background:url(//127.0.0.1:1/x)'], ["'>", 'url(//127.0.0.1:1/x)'], ['&', 'var(--x)'], ['`', 'expression(alert(1))']];
+  looks.forEach(([icon, color], at) => fs.writeFileSync(path.join(folder, `look-${at}.md`), `---\nname: look-${at}\ndescription: x\nicon: ${JSON.stringify(icon)}\ncolor: ${JSON.stringify(color)}\n---\nx\n`));
+  await bench.kill();
+  await bench.serve();
+  const watcher = await guarded('/agents');
+  const {page} = watcher;
+  const agents = (await bench.api(page, 'GET', '/agents')).body.agents;
+  const hostile = agents.filter(agent => /[<>"'&]/.test(`${agent.description}`));
+  assert.ok(hostile.length >= 40, `${hostile.length} agents have hostile words`);
+  assert.ok(agents.some(agent => agent.name === 'look-0'));
+  // What journals name as an agent need not be one, and its name is not checked.
+  bench.model.answer = () => ({text: 'Seen.'});
+  const names = short.slice(60, 90);
+  const sessions = [];
+  for (const [at, name] of names.entries()) {
+    const made = await importRounds(bench, page, 1, event => { if (event.type === 'run.started') Object.assign(event.data, {agent: name, model: name}); return []; }, `hostile ${at}`, {agent: name});
+    sessions.push(made.id);
+  }
+  assert.equal((await bench.api(page, 'GET', `/sessions/${sessions[0]}`)).body.agent, names[0]);
+  const visit = async at => {
+    await page.goto(bench.url + at);
+    await page.waitForTimeout(150);
+    await assertQuiet(watcher, at);
+  };
+  for (const agent of [...hostile.slice(0, 25), {name: 'look-0'}, {name: 'look-4'}]) await visit(`/agents/${encodeURIComponent(agent.name)}`);
+  for (const at of ['/', '/agents', '/sessions', '/usage', '/settings']) await visit(at);
+  for (const session of sessions) {
+    await visit(`/s/${session}`);
+    const [run] = (await bench.api(page, 'GET', `/runs?session=${session}`)).body.runs;
+    if (!run) continue;
+    await visit(`/trace/${run.run}`);
+    await page.getByRole('button', {name: 'Graph', exact: true}).click();
+    await page.waitForSelector('.graph .node');
+    await assertQuiet(watcher, 'graph');
+  }
+  await page.goto(bench.url);
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('hostile');
+  await page.waitForTimeout(300);
   await assertQuiet(watcher, 'palette');
   await page.context().close();
 });

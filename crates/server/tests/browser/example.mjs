@@ -97,6 +97,7 @@ export async function allow(bench, page, session) {
 /** All screens: name, path, what shows that it is drawn, and what to do then. */
 export function screens({rich, child, run}) {
   const press = key => async page => { await page.keyboard.press(key); await page.waitForSelector('dialog[open]'); };
+  const choose = name => async page => { await page.getByRole('button', {name, exact: true}).click(); };
   const unfold = async page => { for (const one of await page.locator('.items details > summary').all()) await one.click(); };
   return [
     {name: 'board', path: '/', ready: '.row .card.permission'},
@@ -107,6 +108,8 @@ export function screens({rich, child, run}) {
     {name: 'agents', path: '/agents', ready: 'rt-agents a[href^="/agents/"]'},
     {name: 'agent-editor', path: '/agents/lead', ready: 'rt-agent-editor h1'},
     {name: 'trace', path: `/trace/${run}`, ready: 'rt-trace .agent-badge, rt-trace .badge, rt-trace [role="row"]'},
+    {name: 'trace-table', path: `/trace/${run}`, ready: 'rt-trace .wf-row', act: choose('Table')},
+    {name: 'trace-graph', path: `/trace/${run}`, ready: 'rt-trace .wf-row', act: choose('Graph')},
     {name: 'usage', path: '/usage', ready: 'rt-usage table'},
     {name: 'permissions', path: '/permissions', ready: '.card.permission'},
     {name: 'settings', path: '/settings', ready: '.settings-section .line'},

@@ -2,7 +2,7 @@
 
 import http from 'node:http';
 
-/** @typedef {{status?: number, text?: string, calls?: [string, any][], pieces?: number, gate?: Promise<any>, hold?: {after: number, until: Promise<any>}}} Answer */
+/** @typedef {{status?: number, text?: string, calls?: [string, any][], pieces?: number, perSecond?: number, gate?: Promise<any>, hold?: {after: number, until: Promise<any>}}} Answer */
 
 export class FakeModel {
   constructor() {
@@ -56,10 +56,14 @@ export class FakeModel {
     const text = answer.text ?? '';
     const pieces = Math.max(1, answer.pieces ?? 4);
     const size = Math.max(1, Math.ceil(text.length / pieces));
+    const began = performance.now();
     for (let at = 0, piece = 0; at < text.length; at += size, piece += 1) {
+      // By the time since the beginning: timers that are late do not add up.
+      const early = answer.perSecond ? piece * 1000 / answer.perSecond - (performance.now() - began) : 0;
+      if (early > 0) await new Promise(next => setTimeout(next, early));
       if (answer.hold && piece === answer.hold.after) await answer.hold.until;
       delta({content: text.slice(at, at + size)});
-      if (pieces > 4) await new Promise(next => setTimeout(next, 2));
+      if (pieces > 4 && !answer.perSecond) await new Promise(next => setTimeout(next, 2));
     }
   }
 }

@@ -10,8 +10,8 @@ async function pattern(bench, page) {
   return (await bench.api(page, 'GET', `/sessions/${session}/export`)).body;
 }
 
-/** Imports a session of so many rounds, each changed by `change(event, round)`, which may return events to put before it. */
-export async function importRounds(bench, page, rounds, change, name) {
+/** Imports a session of so many rounds, each changed by `change(event, round)`, which may return events to put before it; `more` changes the session itself. */
+export async function importRounds(bench, page, rounds, change, name, more = {}) {
   const {session, events} = await pattern(bench, page);
   const [opened, ...round] = events;
   const all = [opened];
@@ -21,7 +21,7 @@ export async function importRounds(bench, page, rounds, change, name) {
     for (const event of own) all.push(...change(event, at) ?? [], event);
   }
   all.forEach((event, index) => { event.id = index + 1; });
-  const answer = await bench.api(page, 'POST', '/sessions/import', {session: {...session, head: all.length}, events: all, blobs: [], name});
+  const answer = await bench.api(page, 'POST', '/sessions/import', {session: {...session, head: all.length, ...more}, events: all, blobs: [], name});
   if (answer.status !== 201) throw new Error(`import: ${answer.status} ${JSON.stringify(answer.body)}`);
   return {id: answer.body.id, count: all.length};
 }

@@ -6,7 +6,7 @@ import {get, newKey, pathOf, post} from './api.js';
 import {app, choosableAgents} from './app.js';
 import {note} from './dialog.js';
 import {h} from './dom.js';
-import {ago, money, tokens} from './format.js';
+import {ago, firstLine, money, tokens} from './format.js';
 import {stopSession} from './parts/board_row.js';
 import {newSession} from './parts/sidebar.js';
 import {go} from './router.js';
@@ -17,10 +17,12 @@ const MODES = ['plan', 'ask', 'accept-edits', 'auto', 'bypass'];
 /** Commands that are offered at once. */
 const MOST = 12;
 
-/** Names of models for completion; loaded once. @type {string[] | null} */
-let models = null;
-/** @type {{name: string, description: string}[] | null} */
-let skills = null;
+/** Names of models for completion. @type {string[]} */
+let models = [];
+/** Command files and skills. @type {{name: string, arguments: string, description: string}[]} */
+let prompts = [];
+/** Fulfilled when names are loaded. @type {Promise<any> | null} */
+let loaded = null;
 
 /** @param {string} name */
 function find(name) {
@@ -35,11 +37,11 @@ export function completions(text) {
   const [name, ...words] = text.slice(1).split(' ');
   if (words.length === 0) {
     const actions = ACTIONS.filter(action => [action.name, ...action.aliases].some(one => one.startsWith(name.toLowerCase())));
-    const own = (skills ?? []).filter(skill => skill.name.toLowerCase().startsWith(name.toLowerCase()));
+    const own = prompts.filter(prompt => prompt.name.toLowerCase().startsWith(name.toLowerCase()) && !find(prompt.name));
     return [
       ...actions.map(action => ({typed: `/${action.name} ${action.usage}`.trim(), insert: `/${action.name}`, help: action.help})),
-      ...own.map(skill => ({typed: `/${skill.name}`, insert: `/${skill.name}`, help: `Skill: ${skill.description}`})),
-    ].slice(0, MOST);
+      ...own.map(prompt => ({typed: `/${prompt.name} ${prompt.arguments}`.trim(), insert: `/${prompt.name}`, help: firstLine(prompt.description)})),
+    ].slice(0, name ? MOST : undefined);
   }
   const action = find(name);
   if (!action || words.length > 1) return [];
@@ -52,18 +54,51 @@ export function completions(text) {
 function argumentsOf(kind) {
   if (kind === 'agent') return choosableAgents().map(agent => ({value: agent.name, help: agent.description ?? ''}));
   if (kind === 'mode') return MODES.map(value => ({value, help: ''}));
-  if (kind === 'model') return (models ?? []).map(value => ({value, help: ''}));
+  if (kind === 'model') return models.map(value => ({value, help: ''}));
   if (kind === 'session') return [...app.board.rows.values()].map(row => ({value: row.session, help: row.title}));
   return [];
 }
 
-/** Loads names for completion, without waiting for them. */
-function loadNames() {
-  if (models) return;
-  models = [];
-  skills = [];
-  get('/models').then(answer => { models = answer.models.map((/** @type {any} */ one) => one.name); }).catch(() => {});
-  get('/skills').then(answer => { skills = answer.skills; }).catch(() => {});
+/** Loads names for completion once; `whenLoaded` is called after that. @param {() => void} [whenLoaded] */
+export function loadNames(whenLoaded) {
+  loaded ??= Promise.all([
+    get('/models').then(answer => { models = answer.models.map((/** @type {any} */ one) => one.name); }).catch(() => {}),
+    // Files come and go: a failed or old list is read again for the next session.
+    get('/prompts').then(answer => { prompts = answer.prompts; }).catch(() => { loaded = null; }),
+  ]);
+  if (whenLoaded) loaded.then(whenLoaded);
+  return loaded;
+}
+
+/** The next session reads the names again. */
+export function forgetNames() {
+  loaded = null;
+}
+
+/** The command file or skill that a text begins with, and its arguments. @param {string} text */
+async function promptOf(text) {
+  const [, name = '', rest = ''] = /^\/(\S+)\s*([^]*)$/.exec(text) ?? [];
+  await loadNames();
+  const known = prompts.find(prompt => prompt.name.toLowerCase() === name.toLowerCase());
+  return known ? {name: known.name, arguments: rest.trim()} : null;
+}
+
+/**
+ * Sends a command file or skill to the shown session; the server fills its text in and narrows the tools as it says.
+ * @param {string} text @param {any} view @param {{blob: string, name: string}[]} attachments @param {string} key
+ * @returns {Promise<'done' | 'kept' | 'text'>}
+ */
+export async function sendPrompt(text, view, attachments, key) {
+  const prompt = await promptOf(text);
+  if (!prompt) return 'text';
+  try {
+    const {ignored} = await post(pathOf`/sessions/${view.shown}/prompts`, {...prompt, attachments}, {key});
+    if (ignored.length) toast(`/${prompt.name} also says ${ignored.join(' and ')}: that holds only in rooftree run.`);
+    return 'done';
+  } catch (error) {
+    tellError(error);
+    return 'kept';
+  }
 }
 
 /**
@@ -223,8 +258,9 @@ function facts(rows) {
   return h('dl', {class: 'facts'}, rows.filter(([, value]) => value).map(([name, value]) => [h('dt', null, name), h('dd', null, value)]).flat());
 }
 
-function showHelp() {
-  note('Commands', h('dl', {class: 'facts'}, ACTIONS.map(action => [
-    h('dt', null, h('code', null, `/${action.name} ${action.usage}`.trim())), h('dd', null, action.help)]).flat()),
+async function showHelp() {
+  await loadNames();
+  const rows = [...ACTIONS.map(({name, usage, help}) => [`/${name} ${usage}`, help]), ...prompts.map(({name, arguments: usage, description}) => [`/${name} ${usage}`, firstLine(description)])];
+  note('Commands', h('dl', {class: 'facts'}, rows.map(([typed, help]) => [h('dt', null, h('code', null, typed.trim())), h('dd', null, help)]).flat()),
   h('p', {class: 'muted'}, 'Any other word after a slash is sent as text. ', h('kbd', null, '?'), ' lists the keyboard shortcuts.'));
 }

@@ -23,6 +23,20 @@ export type AcceptedPost = {
   "repeated": boolean;
 };
 
+/** A command file or skill that was sent. */
+export type AcceptedPrompt = {
+  /** Its id; the first one's if the key was used before. */
+  "message": MessageId;
+  /** In which session. */
+  "session": SessionId;
+  /** Its place in the lane. */
+  "position": number;
+  /** Whether the key was used before. */
+  "repeated": boolean;
+  /** Settings of the file that an open session does not heed, such as `model: fast`. */
+  "ignored": string[];
+};
+
 /** One thing a token may do. */
 export type AccessScope = "read" | "chat" | "approve" | "admin" | "metrics";
 
@@ -550,6 +564,22 @@ export type CatalogModel = {
 export type CatalogModelList = {
   /** The models. */
   "models": CatalogModel[];
+};
+
+/** A command file or skill that a person can type behind a slash. */
+export type CatalogPrompt = {
+  /** Its name, without the slash. */
+  "name": string;
+  /** What can follow it, in words of its own. */
+  "arguments": string;
+  /** What it is for. */
+  "description": string;
+};
+
+/** Command files and skills. */
+export type CatalogPromptList = {
+  /** They, by name. */
+  "prompts": CatalogPrompt[];
 };
 
 /** A provider that takes a key. The key itself is never told. */
@@ -1800,6 +1830,16 @@ export type NewMessage = {
   "delivery"?: Delivery;
   /** What the sender has in front of him: one `<context …/>` element on one line, kept and shown to the model verbatim. */
   "context"?: string | null;
+};
+
+/** A command file or skill to send. */
+export type NewPrompt = {
+  /** Its name, without the slash. */
+  "name": string;
+  /** What was typed behind the name. */
+  "arguments"?: string;
+  /** Bytes that were uploaded before. */
+  "attachments"?: AttachedBlob[];
 };
 
 /** A rule to be saved. */

@@ -7,8 +7,9 @@ use futures::future::BoxFuture;
 use rooftree_protocol::{AgentDefinition, Problem};
 use rooftree_runtime::assembly::known_tools;
 use rooftree_server::{
-    CatalogDemo, CatalogHook, CatalogLocalServer, CatalogMcpServer, CatalogModel, CatalogProvider,
-    CatalogSkill, CatalogTool, EffectiveAgentReport, EmptyCatalog, ServerCatalog,
+    CatalogDemo, CatalogHook, CatalogLocalServer, CatalogMcpServer, CatalogModel, CatalogPrompt,
+    CatalogPromptText, CatalogProvider, CatalogSkill, CatalogTool, EffectiveAgentReport,
+    EmptyCatalog, ServerCatalog,
 };
 
 use super::key_settings::KeySettings;
@@ -16,6 +17,7 @@ use crate::{
     commands::{
         agents::{AgentsContext, effective},
         demo,
+        run::slash_prompt,
     },
     configured_models::ConfiguredModels,
     demo_models::DemoScenario,
@@ -154,12 +156,40 @@ impl ServerCatalog for ConfiguredCatalog {
     }
 
     fn skills(&self) -> Vec<CatalogSkill> {
-        let context = self.here.project.project_context.current();
+        let context = self.here.project.project_context.now();
         let skills = context.skills.iter().map(|skill| CatalogSkill {
             name: skill.name.clone(),
             description: skill.description.clone(),
         });
         skills.collect()
+    }
+
+    fn prompts(&self) -> Vec<CatalogPrompt> {
+        let names = slash_prompt::names(&self.here.project.project_context.now());
+        let prompts = names.into_iter().map(|known| CatalogPrompt {
+            name: known.name,
+            arguments: known.arguments,
+            description: known.description,
+        });
+        prompts.collect()
+    }
+
+    fn expand_prompt(&self, name: &str, arguments: &str) -> Result<CatalogPromptText, Problem> {
+        let context = self.here.project.project_context.afresh();
+        let Some(expanded) = slash_prompt::expand(name, arguments, &context) else {
+            let names = slash_prompt::names(&context);
+            let names: Vec<&str> = names.iter().map(|known| known.name.as_str()).collect();
+            return Err(slash_prompt::unknown(name, &names));
+        };
+        let wanted = [("model", expanded.model), ("agent", expanded.agent)];
+        let ignored = wanted
+            .into_iter()
+            .filter_map(|(field, value)| Some(format!("{field}: {}", value?)));
+        Ok(CatalogPromptText {
+            text: expanded.text,
+            restriction: expanded.restriction,
+            ignored: ignored.collect(),
+        })
     }
 
     fn mcp_servers(&self) -> Vec<CatalogMcpServer> {

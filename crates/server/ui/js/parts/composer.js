@@ -6,7 +6,7 @@ import {may} from '../app.js';
 import {fill, h} from '../dom.js';
 import {bytes} from '../format.js';
 import {contextLine} from '../context_line.js';
-import {completions, runSlashCommand} from '../slash_commands.js';
+import {completions, forgetNames, loadNames, runSlashCommand, sendPrompt} from '../slash_commands.js';
 import {attempt} from '../toast.js';
 import {stopSession} from './board_row.js';
 
@@ -70,6 +70,13 @@ export class Composer {
     this.text.style.height = 'auto';
     this.text.style.height = `${Math.min(this.text.scrollHeight, 260)}px`;
     this.keep();
+    this.suggest();
+    // Names that are still being loaded are shown as soon as they are there.
+    if (this.text.value.startsWith('/')) loadNames(() => { if (document.activeElement === this.text) this.suggest(); });
+  }
+
+  /** Shows the commands that begin with what is typed. */
+  suggest() {
     const found = completions(this.text.value);
     this.suggestions.hidden = found.length === 0;
     fill(this.suggestions, found.map(({typed, insert, help}, at) => h('button', {type: 'button', role: 'option', class: 'suggestion', data: {insert}, 'aria-selected': String(at === 0), onclick: () => this.accept(insert)}, h('code', null, typed), ' ', help)));
@@ -134,7 +141,7 @@ export class Composer {
     const text = this.text.value.trim();
     if ((!text && this.files.length === 0) || this.uploading || this.isSending) return;
     this.suggestions.hidden = true;
-    const command = text.startsWith('/') ? await runSlashCommand(text, this.view) : 'text';
+    const command = text.startsWith('/') ? await this.sendCommand(text) : 'text';
     // A command that could not be carried out stays in the box.
     if (command === 'done') this.clear();
     if (command !== 'text') return;
@@ -146,6 +153,15 @@ export class Composer {
     this.isSending = false;
     this.send_.disabled = false;
     if (sent) this.clear();
+  }
+
+  /** @param {string} text @returns {Promise<'done' | 'kept' | 'text'>} */
+  async sendCommand(text) {
+    this.isSending = true;
+    const own = await runSlashCommand(text, this.view);
+    const done = own === 'text' ? await sendPrompt(text, this.view, this.files.map(({blob, name}) => ({blob, name})), this.key) : own;
+    this.isSending = false;
+    return done;
   }
 
   clear() {
@@ -178,5 +194,7 @@ export class Composer {
     if (!matchMedia('(pointer: coarse)').matches) this.text.focus();
   }
 
-  close() {}
+  close() {
+    forgetNames();
+  }
 }

@@ -1,4 +1,4 @@
-// The trace of a run: waterfall or table of everything that it and the runs below it did; live while it works.
+// The trace of a run: waterfall, table or graph of everything that it and the runs below it did; live while it works.
 // @ts-check
 
 import {get, pathOf, url} from '../api.js';
@@ -6,6 +6,7 @@ import {fill, h, setText} from '../dom.js';
 import {count, duration, money, tokens} from '../format.js';
 import {View} from '../view.js';
 import {agentBadge} from '../parts/agent_badge.js';
+import {GraphView} from '../parts/graph_view.js';
 import {spanDetail} from '../parts/span_detail.js';
 import {SpanTable} from '../parts/span_table.js';
 import {Waterfall} from '../parts/waterfall.js';
@@ -38,6 +39,7 @@ class Trace extends View {
       fold: run => { if (!this.folded.delete(run)) this.folded.add(run); this.changed(); },
       select: row => this.select(row),
     });
+    this.graph = new GraphView({select: row => this.select(row)});
     this.table = new SpanTable({select: row => this.select(row), changed: () => this.changed()});
   }
 
@@ -54,6 +56,7 @@ class Trace extends View {
     this.views = {
       waterfall: toggle('Waterfall', () => { this.shown = 'waterfall'; }),
       table: toggle('Table', () => { this.shown = 'table'; }),
+      graph: toggle('Graph', () => { this.shown = 'graph'; }),
     };
     this.aggregate = toggle('Aggregated', () => { this.isAggregated = !this.isAggregated; this.selected = ''; fill(this.detail); });
     this.kinds = KINDS.map(([kind, label]) => ({kind, button: toggle(label, () => { this.kind = kind; })}));
@@ -68,10 +71,19 @@ class Trace extends View {
     fill(this, h('div', {class: 'screen wide'}, this.back,
       h('div', {class: 'screen-head'}, this.badge, this.heading, this.facts,
         h('div', {class: 'head-buttons'},
-          h('a', {class: 'button', href: url(path, {format: 'svg'}), download: `${this.params.run}.svg`}, 'SVG'),
-          h('a', {class: 'button', href: url(path, {format: 'otlp'}), download: `${this.params.run}.otlp.json`}, 'OTLP'))),
+          h('a', {class: 'button', href: url(path, {format: 'svg'}), download: `${this.params.run}.svg`, title: 'Download this view as a picture', onclick: (/** @type {Event} */ event) => this.savePicture(event)}, 'SVG'),
+          h('a', {class: 'button', href: url(path, {format: 'otlp'}), download: `${this.params.run}.otlp.json`, title: 'Download the spans for tracing programs'}, 'OTLP'))),
       h('div', {class: 'trace-tools'}, h('div', {class: 'segments', role: 'group', 'aria-label': 'View'}, Object.values(this.views)), this.aggregate, this.filter),
       h('div', {class: 'trace-body'}, this.content, this.detail)));
+  }
+
+  /** The graph is drawn here, the waterfall by the server. @param {Event} event */
+  savePicture(event) {
+    if (this.shown !== 'graph') return;
+    event.preventDefault();
+    const address = URL.createObjectURL(new Blob([this.graph.file()], {type: 'image/svg+xml'}));
+    h('a', {href: address, download: `${this.params.run}-graph.svg`}).click();
+    setTimeout(() => URL.revokeObjectURL(address), 10_000);
   }
 
   isAtWork() {
@@ -109,15 +121,14 @@ class Trace extends View {
     const spans = flatSpans(this.runs);
     const whole = extent(spans);
     this.drawHead(root, spans, whole);
-    const isTable = this.shown === 'table';
-    this.views.waterfall.setAttribute('aria-pressed', String(!isTable));
-    this.views.table.setAttribute('aria-pressed', String(isTable));
+    for (const [name, button] of Object.entries(this.views)) button.setAttribute('aria-pressed', String(name === this.shown));
     this.aggregate.setAttribute('aria-pressed', String(this.isAggregated));
-    this.filter.hidden = !isTable;
+    this.filter.hidden = this.shown !== 'table';
     for (const {kind, button} of this.kinds) button.setAttribute('aria-pressed', String(kind === this.kind));
-    const view = isTable ? this.table : this.waterfall;
+    const view = {waterfall: this.waterfall, table: this.table, graph: this.graph}[this.shown] ?? this.waterfall;
     if (this.content.firstElementChild !== view.element) fill(this.content, view.element);
-    if (isTable) this.table.show(this.tableRows(spans), whole, this.selected);
+    if (view === this.table) this.table.show(this.tableRows(spans), whole, this.selected);
+    else if (view === this.graph) this.graph.show(this.runs, {isAggregated: this.isAggregated, selected: this.selected});
     else this.waterfall.show(waterfallRows(this.runs, {folded: this.folded, isAggregated: this.isAggregated}), whole, this.selected);
   }
 
