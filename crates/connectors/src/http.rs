@@ -4,7 +4,7 @@
 
 use std::{error::Error as _, time::Duration};
 
-use reqwest::{Client, RequestBuilder, StatusCode, header::RETRY_AFTER};
+use reqwest::{Client, ClientBuilder, RequestBuilder, StatusCode, header::RETRY_AFTER};
 
 use crate::{FailureClass, SendError};
 
@@ -21,8 +21,15 @@ pub(crate) struct HttpAnswer {
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// A client for an address. One for plain addresses needs no certificates, which take long to read.
+/// A client for an address.
 pub(crate) fn client(base: &str) -> Result<Client, SendError> {
+    builder(base)
+        .build()
+        .map_err(|error| SendError::new(FailureClass::Transient, words(&error)))
+}
+
+/// What all clients have. One for plain addresses needs no certificates, which take long to read.
+pub(crate) fn builder(base: &str) -> ClientBuilder {
     // Fails if a default provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
@@ -32,14 +39,11 @@ pub(crate) fn client(base: &str) -> Result<Client, SendError> {
         .tcp_keepalive(Duration::from_secs(60))
         // A redirect would send the token to another host.
         .redirect(reqwest::redirect::Policy::none());
-    let builder = if base.starts_with("http://") {
+    if base.starts_with("http://") {
         builder.tls_certs_only([])
     } else {
         builder
-    };
-    builder
-        .build()
-        .map_err(|error| SendError::new(FailureClass::Transient, words(&error)))
+    }
 }
 
 /// Sends a request and reads the whole answer.
@@ -76,6 +80,33 @@ fn failure(error: &reqwest::Error) -> SendError {
         () => FailureClass::Unknown,
     };
     SendError::new(class, words(error))
+}
+
+/// The failure that a receiver of our own requests tells by its status. One that takes a request of the same id once may be
+/// asked again where an answer was lost.
+pub(crate) fn refusal(answer: &HttpAnswer, is_deduplicating: bool) -> SendError {
+    let status = answer.status.as_u16();
+    let class = match status {
+        401 | 407 => FailureClass::Auth,
+        403 => FailureClass::Permission,
+        404 | 410 => FailureClass::NotFound,
+        409 => FailureClass::Conflict,
+        429 => FailureClass::RateLimit,
+        500 | 503 => FailureClass::Transient,
+        // A gateway lost the answer: the request may have been carried out.
+        501.. if is_deduplicating => FailureClass::Transient,
+        501.. => FailureClass::Unknown,
+        _ => FailureClass::InvalidPayload,
+    };
+    let words = match status {
+        300..=399 => {
+            format!("the receiver redirects ({status}), which is not followed; set the new URL")
+        }
+        _ => format!("the receiver answered with status {status}"),
+    };
+    let mut error = SendError::new(class, words);
+    error.retry_after = answer.retry_after;
+    error
 }
 
 /// An error and its causes in one line, without the URL.

@@ -1,6 +1,9 @@
 //! A scripted HTTP server on loopback: answers requests in order, holds them open, or cuts the connection.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -41,7 +44,10 @@ impl Reaction {
 /// A request that arrived.
 #[derive(Clone, Debug)]
 pub struct Arrived {
+    pub verb: String,
     pub path: String,
+    /// Names in small letters.
+    pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
@@ -50,13 +56,19 @@ impl Arrived {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter().filter(|(other, _)| other == name);
+        found.next().map(|(_, value)| value.as_str())
+    }
+
     /// The last segment of the path: the method of the Bot API.
     pub fn method(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 }
 
-type Script = Box<dyn FnMut(&Arrived) -> Reaction + Send>;
+type Script = Box<dyn FnMut(&Arrived) -> BoxedReaction + Send>;
+type BoxedReaction = Pin<Box<dyn Future<Output = Reaction> + Send>>;
 
 /// The server. It ends with the test's runtime.
 pub struct Loopback {
@@ -67,7 +79,18 @@ pub struct Loopback {
 
 impl Loopback {
     /// Starts a server that asks the script what to do with each request.
-    pub async fn start(script: impl FnMut(&Arrived) -> Reaction + Send + 'static) -> Self {
+    pub async fn start(mut script: impl FnMut(&Arrived) -> Reaction + Send + 'static) -> Self {
+        let ready = move |request: &Arrived| -> BoxedReaction {
+            let reaction = script(request);
+            Box::pin(async { reaction })
+        };
+        Self::start_slow(ready).await
+    }
+
+    /// The same with a script that takes its time.
+    pub async fn start_slow(
+        script: impl FnMut(&Arrived) -> BoxedReaction + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(Box::new(script)));
@@ -119,7 +142,7 @@ async fn serve(
         arrived.lock().unwrap().push(request.clone());
         notify.notify_waiters();
         let reaction = (script.lock().unwrap())(&request);
-        match reaction {
+        match reaction.await {
             Reaction::Answer(status, body) => {
                 let head = format!(
                     "HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n",
@@ -148,18 +171,27 @@ async fn read_request(stream: &mut TcpStream) -> Option<Arrived> {
             return None;
         }
     };
-    let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
-    let path = String::from_utf8_lossy(&bytes[..end]);
-    let path = path.split(' ').nth(1)?.to_owned();
-    let length = head
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let mut words = head.split(' ').map(str::to_owned);
+    let (verb, path) = (words.next()?, words.next()?);
+    let headers = head
         .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
-    let length: usize = length.map_or(0, |length| length.trim().parse().unwrap());
+        .skip(1)
+        .filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+    let headers: Vec<(String, String)> = headers.collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length: usize = length.map_or(0, |(_, length)| length.parse().unwrap());
     let mut body = bytes.split_off(end);
     while body.len() < length {
         if stream.read_buf(&mut body).await.ok()? == 0 {
             return None;
         }
     }
-    Some(Arrived { path, body })
+    Some(Arrived {
+        verb,
+        path,
+        headers,
+        body,
+    })
 }

@@ -8,7 +8,9 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod external;
 mod loopback;
 mod telegram_poll;
 mod telegram_send;
 mod telegram_updates;
+mod webhook;
