@@ -237,7 +237,7 @@ async fn files_of_twenty_megabytes_are_taken() {
     }
 }
 
-const SECRET: &str = "0123456789abcdef";
+const SECRET: &str = "secret-of-this-hook";
 
 fn by_webhook(emulator: &Emulator, url: &str) -> TelegramConnector {
     let options = TelegramOptions {
