@@ -44,6 +44,8 @@ const PAGE_PATHS: &[&str] = &[
     "/trace/{run}",
     "/agents",
     "/agents/{agent}",
+    "/schedules",
+    "/connectors",
     "/usage",
     "/permissions",
     "/settings",
@@ -276,7 +278,10 @@ mod tests {
             for (line, kept) in written.lines().zip(served.lines()) {
                 let words = line.trim_start();
                 let is_comment = ["//", "/*", "*"].iter().any(|sign| words.starts_with(sign));
-                assert!(kept == line || (kept.is_empty() && is_comment), "{name}: {line}");
+                assert!(
+                    kept == line || (kept.is_empty() && is_comment),
+                    "{name}: {line}"
+                );
                 assert!(!kept.trim_start().starts_with("//"), "{name}: {line}");
             }
         }
