@@ -1,4 +1,4 @@
-//! Lists the files of the page in `ui/`, so that the program contains them.
+//! Lists the files of the page in `ui/`, so that the program contains them, scripts without their comments.
 
 use std::{
     env, fs, io,
@@ -10,13 +10,18 @@ fn main() -> io::Result<()> {
     let mut files = Vec::new();
     collect(&root, &root, &mut files)?;
     files.sort();
-    let entries = files.iter().map(|name| {
-        let path = root.join(name);
-        format!("({name:?}, include_bytes!({path:?})),\n")
-    });
-    let table = format!("&[\n{}]", entries.collect::<String>());
-    let target = PathBuf::from(env::var("OUT_DIR").unwrap_or_default()).join("ui_files.rs");
-    fs::write(target, table)?;
+    let output = PathBuf::from(env::var("OUT_DIR").unwrap_or_default());
+    let mut table = String::from("&[\n");
+    for (number, name) in files.iter().enumerate() {
+        let mut path = root.join(name);
+        if name.ends_with(".js") {
+            let text = without_comments(&fs::read_to_string(&path)?);
+            path = output.join(format!("ui_{number}.js"));
+            fs::write(&path, text)?;
+        }
+        table += &format!("({name:?}, include_bytes!({path:?})),\n");
+    }
+    fs::write(output.join("ui_files.rs"), table + "]")?;
     println!("cargo:rerun-if-changed=build.rs");
     Ok(())
 }
@@ -35,6 +40,23 @@ fn collect(root: &Path, directory: &Path, files: &mut Vec<String>) -> io::Result
         }
     }
     Ok(())
+}
+
+/// A script without lines that are comments and nothing else, which are a sixth of what a browser would load. Their lines
+/// stay, so that errors name the line of the source.
+fn without_comments(text: &str) -> String {
+    let (mut kept, mut is_inside) = (String::with_capacity(text.len()), false);
+    for line in text.lines() {
+        let words = line.trim();
+        let begins = words.starts_with("/**") && (!words.contains("*/") || words.ends_with("*/"));
+        let is_comment = is_inside || begins || words.starts_with("//");
+        is_inside = (is_inside || begins) && !words.ends_with("*/");
+        if !is_comment {
+            kept += line;
+        }
+        kept.push('\n');
+    }
+    kept
 }
 
 /// Types, tests and notes stay outside of the program.

@@ -44,6 +44,8 @@ const PAGE_PATHS: &[&str] = &[
     "/trace/{run}",
     "/agents",
     "/agents/{agent}",
+    "/schedules",
+    "/connectors",
     "/usage",
     "/permissions",
     "/settings",
@@ -263,6 +265,26 @@ mod tests {
             count > 40 && bytes <= 150_000,
             "{count} files, {bytes} bytes"
         );
+    }
+
+    #[test]
+    fn scripts_lose_their_comments_and_keep_their_lines_and_code() {
+        let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("ui");
+        let scripts = FILES.iter().filter(|(name, _)| name.ends_with(".js"));
+        for (name, body) in scripts {
+            let written = std::fs::read_to_string(source.join(name)).unwrap();
+            let served = std::str::from_utf8(body).unwrap();
+            assert_eq!(served.lines().count(), written.lines().count(), "{name}");
+            for (line, kept) in written.lines().zip(served.lines()) {
+                let words = line.trim_start();
+                let is_comment = ["//", "/*", "*"].iter().any(|sign| words.starts_with(sign));
+                assert!(
+                    kept == line || (kept.is_empty() && is_comment),
+                    "{name}: {line}"
+                );
+                assert!(!kept.trim_start().starts_with("//"), "{name}: {line}");
+            }
+        }
     }
 
     #[tokio::test]

@@ -74,6 +74,18 @@ pub const SHORTCUTS: &[ShortcutInfo] = &[
         place: ShortcutPlace::Everywhere,
     },
     ShortcutInfo {
+        name: "go-schedules",
+        keys: "g d",
+        help: "Go to the schedules.",
+        place: ShortcutPlace::Everywhere,
+    },
+    ShortcutInfo {
+        name: "go-connectors",
+        keys: "g c",
+        help: "Go to the connectors.",
+        place: ShortcutPlace::Everywhere,
+    },
+    ShortcutInfo {
         name: "go-permissions",
         keys: "g p",
         help: "Go to the permissions.",

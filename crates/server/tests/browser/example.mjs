@@ -2,6 +2,7 @@
 
 import fs from 'node:fs';
 import path from 'node:path';
+import {alwaysOn} from './always_on.mjs';
 
 const REPLY = `The retry loop gave up too early. I raised the limit and made the pause grow.
 
@@ -110,6 +111,9 @@ export function screens({rich, child, run}) {
     {name: 'trace', path: `/trace/${run}`, ready: 'rt-trace .agent-badge, rt-trace .badge, rt-trace [role="row"]'},
     {name: 'trace-table', path: `/trace/${run}`, ready: 'rt-trace .wf-row', act: choose('Table')},
     {name: 'trace-graph', path: `/trace/${run}`, ready: 'rt-trace .wf-row', act: choose('Graph')},
+    {name: 'schedules', path: '/schedules', ready: 'rt-schedules .dot-link', prepare: alwaysOn},
+    {name: 'schedule-form', path: '/schedules', ready: 'rt-schedules .dot-link', prepare: alwaysOn, act: async page => { await page.getByRole('button', {name: 'New schedule'}).click(); await page.getByRole('button', {name: 'weekdays at 9'}).click(); await page.waitForSelector('.preview li'); }},
+    {name: 'connectors', path: '/connectors', ready: 'rt-connectors .health', prepare: alwaysOn, act: async page => { await page.getByRole('button', {name: 'Let a person in'}).first().click(); await page.waitForSelector('.code-text'); }},
     {name: 'usage', path: '/usage', ready: 'rt-usage table'},
     {name: 'permissions', path: '/permissions', ready: '.card.permission'},
     {name: 'settings', path: '/settings', ready: '.settings-section .line'},
@@ -121,7 +125,8 @@ export function screens({rich, child, run}) {
 }
 
 /** Opens a screen and waits until what it loads is there. */
-export async function show(bench, page, {path: at, ready, act}) {
+export async function show(bench, page, {path: at, ready, prepare, act}) {
+  await prepare?.(page);
   await page.goto(bench.url + at);
   await page.waitForSelector(ready, {state: 'attached'});
   await page.waitForFunction(() => !document.querySelector('.loading'));

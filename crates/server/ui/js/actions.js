@@ -35,6 +35,8 @@ export const SHORTCUTS = [
   {name: 'go-board', keys: 'g b', help: 'Go to the board.', where: 'everywhere'},
   {name: 'go-sessions', keys: 'g s', help: 'Go to the sessions.', where: 'everywhere'},
   {name: 'go-agents', keys: 'g a', help: 'Go to the agents.', where: 'everywhere'},
+  {name: 'go-schedules', keys: 'g d', help: 'Go to the schedules.', where: 'everywhere'},
+  {name: 'go-connectors', keys: 'g c', help: 'Go to the connectors.', where: 'everywhere'},
   {name: 'go-permissions', keys: 'g p', help: 'Go to the permissions.', where: 'everywhere'},
   {name: 'go-usage', keys: 'g u', help: 'Go to the usage.', where: 'everywhere'},
   {name: 'go-settings', keys: 'g ,', help: 'Go to the settings.', where: 'everywhere'},

@@ -69,4 +69,6 @@ export function note(title, ...content) {
   box.addEventListener('click', (/** @type {Event} */ event) => { if (/** @type {Element} */ (event.target).closest('a')) box.close(); });
   document.body.append(box);
   box.showModal();
+  // The focus is on the button at the end; reading begins at the top.
+  box.scrollTop = 0;
 }

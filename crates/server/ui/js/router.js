@@ -11,6 +11,8 @@ const ROUTES = [
   ['/trace/:run', 'sessions', 'rt-trace', './views/trace.js'],
   ['/agents', 'agents', 'rt-agents', './views/agents.js'],
   ['/agents/:agent', 'agents', 'rt-agent-editor', './views/agent_editor.js'],
+  ['/schedules', 'schedules', 'rt-schedules', './views/schedules.js'],
+  ['/connectors', 'connectors', 'rt-connectors', './views/connectors.js'],
   ['/usage', 'usage', 'rt-usage', './views/usage.js'],
   ['/permissions', 'permissions', 'rt-permissions', './views/permissions.js'],
   ['/settings', 'settings', 'rt-settings', './views/settings.js'],

@@ -3,27 +3,29 @@
 
 import {app} from './app.js';
 import {fill, h, setText} from './dom.js';
-import {match} from './router.js';
+import {choose} from './dialog.js';
+import {icon} from './icons.js';
+import {go, match} from './router.js';
 import {View} from './view.js';
 import {openPalette, takeKey} from './palette.js';
-import {SCREENS} from './screens.js';
+import {IN_BAR, SCREENS} from './screens.js';
 import {watchNotifications} from './notifications.js';
 
 class Shell extends View {
   open() {
-    this.nav = h('nav', {class: 'nav', 'aria-label': 'Screens'}, SCREENS.map(([name, path, label, glyph]) =>
-      h('a', {href: path, class: 'nav-item', data: {screen: name}},
-        h('span', {class: 'nav-glyph', 'aria-hidden': 'true'}, glyph),
-        h('span', {class: 'nav-label'}, label),
-        name === 'board' ? (this.needed = h('span', {class: 'count', hidden: true})) : null)));
+    this.more = h('button', {type: 'button', class: 'nav-item nav-more', 'aria-haspopup': 'dialog', onclick: () => this.showMore()}, icon('more'), h('span', {class: 'nav-label'}, 'More'));
+    this.nav = h('nav', {class: 'nav', 'aria-label': 'Screens'}, SCREENS.map(([name, path, label], at) =>
+      h('a', {href: path, class: `nav-item${at < IN_BAR ? '' : ' nav-late'}`, data: {screen: name}},
+        icon(name), h('span', {class: 'nav-label'}, label),
+        name === 'board' ? (this.needed = h('span', {class: 'count', hidden: true})) : null)), this.more);
     this.connection = h('button', {class: 'connection', type: 'button', onclick: () => app.live.send({do: 'wake'})});
     this.main = h('main', {id: 'main', tabindex: '-1'});
     fill(this,
       h('a', {class: 'skip', href: '#main', onclick: (/** @type {Event} */ event) => { event.preventDefault(); this.main.focus(); }}, 'Skip to content'),
       h('header', {class: 'top'},
-        h('a', {class: 'brand', href: '/', 'aria-label': 'Rooftree, board'}, h('img', {src: '/ui/icon.svg', alt: '', width: '22', height: '22'}), h('span', null, 'Rooftree')),
+        h('a', {class: 'brand', href: '/', 'aria-label': 'Rooftree, board'}, h('img', {src: '/ui/icon.svg', alt: '', width: '32', height: '32'})),
         this.nav,
-        h('button', {class: 'ghost search-button', type: 'button', onclick: () => openPalette(), 'aria-keyshortcuts': 'Control+K'}, 'Search ', h('kbd', null, 'Ctrl K')),
+        h('button', {class: 'nav-item search-button', type: 'button', title: 'Search and commands (Ctrl K)', onclick: () => openPalette(), 'aria-keyshortcuts': 'Control+K'}, icon('search'), h('span', {class: 'nav-label'}, 'Search')),
         this.connection),
       this.main,
       h('div', {id: 'announcements', class: 'visually-hidden', 'aria-live': 'polite'}),
@@ -36,12 +38,21 @@ class Shell extends View {
     this.show();
   }
 
+  /** The screens that do not fit into the bar of a narrow screen. */
+  async showMore() {
+    const late = SCREENS.slice(IN_BAR);
+    const chosen = await choose('Go to', [...late.map(([, value, label]) => ({value, label})), {value: 'search', label: 'Search and commands'}]);
+    if (chosen === 'search') openPalette();
+    else if (chosen) go(chosen);
+  }
+
   async show() {
     const route = match(location.pathname);
     for (const item of this.nav.children) {
       if (item.dataset.screen === route?.name) item.setAttribute('aria-current', 'page');
       else item.removeAttribute('aria-current');
     }
+    this.more.classList.toggle('current', SCREENS.slice(IN_BAR).some(([name]) => name === route?.name));
     if (!route) {
       fill(this.main, h('div', {class: 'empty'}, h('h1', null, 'There is no such page'), h('a', {href: '/'}, 'To the board')));
       return;

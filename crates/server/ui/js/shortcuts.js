@@ -9,7 +9,7 @@ import {go} from './router.js';
 import {attempt} from './toast.js';
 
 /** What j and k move between: rows of lists, cards, parts of a conversation. */
-const STOPS = '.card:not(.settled), .row, .session-row, .rule-row, .items > .item';
+const STOPS = '.card:not(.settled), .row, .schedule, .session-row, .rule-row, .items > .item';
 /** What opens when Enter is pressed on a row. */
 const LINKS = 'a.row-title, a.session-link, a[href]';
 
@@ -20,6 +20,8 @@ export function runShortcut(name) {
     case 'go-board': go('/'); return true;
     case 'go-sessions': go('/sessions'); return true;
     case 'go-agents': go('/agents'); return true;
+    case 'go-schedules': go('/schedules'); return true;
+    case 'go-connectors': go('/connectors'); return true;
     case 'go-permissions': go('/permissions'); return true;
     case 'go-usage': go('/usage'); return true;
     case 'go-settings': go('/settings'); return true;

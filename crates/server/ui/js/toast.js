@@ -2,6 +2,7 @@
 // @ts-check
 
 import {h} from './dom.js';
+import {icon} from './icons.js';
 
 /**
  * @param {string} text
@@ -12,7 +13,7 @@ export function toast(text, {action, act, kind = 'info', ms = 6000} = {}) {
   const note = h('div', {class: `toast ${kind}`},
     h('span', null, text),
     action ? h('button', {type: 'button', onclick: () => { close(); act?.(); }}, action) : null,
-    h('button', {type: 'button', class: 'ghost', 'aria-label': 'Close', onclick: close}, '×'));
+    h('button', {type: 'button', class: 'ghost', 'aria-label': 'Close', onclick: close}, icon('close')));
   document.getElementById('toasts')?.append(note);
   setTimeout(close, ms);
 }

@@ -14,7 +14,7 @@ export function levelWords(level) {
 /** @param {any} agent */
 export function useWords(agent) {
   if (agent.hidden) return 'hidden';
-  return {both: 'you and agents', primary: 'only you', subagent: 'only agents'}[/** @type {string} */ (agent.use_as)] ?? agent.use_as;
+  return {both: '', primary: 'only for you', subagent: 'helps other agents'}[/** @type {string} */ (agent.use_as)] ?? agent.use_as;
 }
 
 /** A model choice as it is written. @param {any} model */

@@ -16,11 +16,11 @@ export function boardRow(row) {
   const title = h('a', {class: 'row-title'});
   const state = h('span', {class: 'row-state'});
   const headline = h('p', {class: 'row-headline'});
-  const facts = h('p', {class: 'row-facts'});
+  const facts = h('span', {class: 'row-facts'});
   const cards = h('div', {class: 'row-cards'});
   const buttons = h('div', {class: 'row-buttons'});
   const element = h('div', {class: 'row', role: 'listitem', data: {session: row.session}},
-    h('div', {class: 'row-head'}, badge, title, state), headline, cards, facts, buttons);
+    h('div', {class: 'row-head'}, title, state), h('div', {class: 'row-meta'}, badge, facts), headline, cards, buttons);
   let shown = '';
   element.show = (/** @type {any} */ next) => {
     row = next;
@@ -31,7 +31,8 @@ export function boardRow(row) {
     title.href = `/s/${row.session}`;
     setText(title, `${row.pinned ? '★ ' : ''}${row.title || 'Untitled'}`);
     setText(state, stateWords(row));
-    setText(headline, row.state === 'needs_you' ? '' : row.headline);
+    // The title says it already while nothing else was said.
+    setText(headline, row.state === 'needs_you' || row.headline === row.title ? '' : row.headline);
     headline.hidden = !headline.textContent;
     setText(facts, factWords(row));
     const key = JSON.stringify([row.state, row.why]);
@@ -51,7 +52,8 @@ function stateWords(row) {
     return {rate_limit: 'waits for the provider', child: 'waits for a sub-agent', retry: 'tries again'}[/** @type {string} */ (row.waiting.for)] ?? state;
   }
   if (row.process === 'elsewhere' && row.owner) return `${state} on ${row.owner.host}`;
-  return state;
+  // The title of the group says it.
+  return ['needs_you', 'failed', 'working', 'done'].includes(row.state) ? '' : state;
 }
 
 /** @param {any} row */
@@ -104,14 +106,14 @@ function rowButtons(row) {
   if (!may('chat')) return [];
   const isAtWork = ['working', 'waiting', 'needs_you'].includes(row.state);
   return [
-    isAtWork ? button('Steer…', async () => {
+    isAtWork ? button('Say something', async () => {
       const text = await askText(`To ${row.agent.name}`, 'It is read at the next turn.', '', 'Send');
       if (text) await post(pathOf`/sessions/${row.session}/messages`, {text, delivery: 'steer'}, {key: newKey()});
     }) : null,
     isAtWork ? button('Stop', () => stopSession(row.session), 'danger-text') : null,
     row.state === 'failed' ? button('Retry', () => post(pathOf`/sessions/${row.session}/messages`, {text: 'Please try again.'}, {key: newKey()})) : null,
     row.state === 'failed' || (row.unread && !isAtWork)
-      ? button('Mark as seen', () => post(pathOf`/sessions/${row.session}/read`, {upto: row.head})) : null,
+      ? button('Mark as read', () => post(pathOf`/sessions/${row.session}/read`, {upto: row.head})) : null,
   ];
 }
 

@@ -5,6 +5,7 @@ import {newKey, pathOf, post} from '../api.js';
 import {may} from '../app.js';
 import {fill, h} from '../dom.js';
 import {bytes} from '../format.js';
+import {icon} from '../icons.js';
 import {contextLine} from '../context_line.js';
 import {completions, forgetNames, loadNames, runSlashCommand, sendPrompt} from '../slash_commands.js';
 import {attempt} from '../toast.js';
@@ -41,10 +42,11 @@ export class Composer {
     this.element = may('chat') ? h('form', {class: 'composer', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); this.send('queue'); },
       ondragover: (/** @type {DragEvent} */ event) => event.preventDefault(),
       ondrop: (/** @type {DragEvent} */ event) => { event.preventDefault(); this.upload([...(event.dataTransfer?.files ?? [])]); }},
-    this.suggestions, this.chips,
-    h('div', {class: 'composer-row'},
-      h('button', {type: 'button', class: 'ghost', 'aria-label': 'Attach a file', title: 'Attach a file or a photo', onclick: () => this.picker.click()}, '+'),
-      this.picker, this.text, this.brief, this.steer, this.send_, this.stop)) : h('p', {class: 'composer read-only'}, 'You may read this session, and not write.');
+    this.suggestions,
+    h('div', {class: 'composer-box'}, this.chips, this.text,
+      h('div', {class: 'composer-row'},
+        h('button', {type: 'button', class: 'ghost', 'aria-label': 'Attach a file', title: 'Attach a file or a photo', onclick: () => this.picker.click()}, icon('attach')),
+        this.picker, this.brief, h('span', {class: 'spacer'}), this.stop, this.steer, this.send_))) : h('p', {class: 'composer read-only'}, 'You may read this session, and not write.');
   }
 
   draw() {
@@ -120,7 +122,7 @@ export class Composer {
   }
 
   drawChips() {
-    const chip = (/** @type {string} */ label, /** @type {() => void} */ remove) => h('span', {class: 'chip'}, label, h('button', {type: 'button', class: 'ghost small', 'aria-label': `Remove ${label}`, onclick: remove}, '×'));
+    const chip = (/** @type {string} */ label, /** @type {() => void} */ remove) => h('span', {class: 'chip'}, label, h('button', {type: 'button', class: 'ghost small', 'aria-label': `Remove ${label}`, onclick: remove}, icon('close')));
     this.brief.setAttribute('aria-pressed', String(this.isBrief));
     const line = this.context();
     fill(this.chips,

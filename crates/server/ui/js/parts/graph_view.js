@@ -106,10 +106,11 @@ function drawnNode(node, {x, y}, isSelected, choose) {
   const name = [...node.agent].length > MOST_LETTERS ? `${[...node.agent].slice(0, MOST_LETTERS - 1).join('')}…` : node.agent;
   return h('svg:g', {class: `node ${color}${node.failed ? ' failed' : ''}${node.open ? ' open' : ''}`, style, data: {key: node.key}, transform: `translate(${x} ${y})`, role: 'button', tabindex: '0', 'aria-label': words, 'aria-pressed': String(isSelected), onclick: choose,
     onkeydown: (/** @type {KeyboardEvent} */ event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(); } }},
-  h('svg:title', null, words),
-  h('svg:rect', {class: 'node-box', width: NODE.width, height: NODE.height, rx: 8}),
-  h('svg:rect', {class: 'node-mark', x: 12, y: 16, width: 32, height: 32, rx: 8}),
-  h('svg:text', {class: 'node-glyph', x: 28, y: 37}, agentGlyph(node.agent)),
-  h('svg:text', {class: 'node-name', x: 56, y: 28}, name),
-  h('svg:text', {class: 'node-facts', x: 56, y: 47}, facts));
+  h('svg:g', {'aria-hidden': 'true'},
+    h('svg:title', null, words),
+    h('svg:rect', {class: 'node-box', width: NODE.width, height: NODE.height, rx: 8}),
+    h('svg:rect', {class: 'node-mark', x: 12, y: 16, width: 32, height: 32, rx: 8}),
+    h('svg:text', {class: 'node-glyph', x: 28, y: 37}, agentGlyph(node.agent)),
+    h('svg:text', {class: 'node-name', x: 56, y: 28}, name),
+    h('svg:text', {class: 'node-facts', x: 56, y: 47}, facts)));
 }

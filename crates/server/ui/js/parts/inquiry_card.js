@@ -76,6 +76,11 @@ function withoutTitle(detail, title) {
   return rest === '' || rest.startsWith('\n') ? rest.trim() : detail;
 }
 
+/** Words between backquotes as code. @param {string} text */
+function withCode(text) {
+  return text.split('`').map((part, at) => (at % 2 ? h('code', null, part) : part));
+}
+
 /** @param {any} inquiry @param {boolean} compact */
 function permissionBody(inquiry, compact) {
   // The detail of a command begins with the command, which is the title already.
@@ -86,8 +91,7 @@ function permissionBody(inquiry, compact) {
     inquiry.spawn ? spawnList(inquiry.spawn) : null,
     detail && isDiff ? (compact ? h('details', null, h('summary', null, 'Show the change'), diffView(detail)) : diffView(detail)) : null,
     detail && !isDiff ? h('pre', {class: 'card-detail'}, detail) : null,
-    h('p', {class: 'card-reason'}, (inquiry.reason ?? '').split('; --', 1)[0]),
-    inquiry.rule ? h('p', {class: 'card-rule'}, 'Rule: ', h('code', null, inquiry.rule)) : null);
+    h('p', {class: 'card-reason'}, withCode((inquiry.reason ?? '').split('; --', 1)[0])));
 }
 
 /** @param {any} inquiry @param {(path: string, body: any, words: string) => void} answer */
@@ -95,15 +99,15 @@ function permissionButtons(inquiry, answer) {
   const path = pathOf`/permissions/${inquiry.id}`;
   const allow = (/** @type {string} */ scope) => answer(path, {decision: 'allow', scope, digest: inquiry.digest}, scope === 'once' ? 'You allowed it.' : `You allowed it (${scope}).`);
   const scopes = inquiry.scopes?.length ? inquiry.scopes : ['once'];
-  const because = h('input', {type: 'text', placeholder: 'Why not? (optional, the agent reads it)', 'aria-label': 'Reason for no', maxlength: '2000'});
+  const because = h('input', {type: 'text', placeholder: 'Why not? (optional)', 'aria-label': 'Reason for no', maxlength: '2000'});
   const deny = () => answer(path, {decision: 'deny', digest: inquiry.digest, because: because.value.trim() || null}, 'You denied it.');
   because.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => { if (event.key === 'Enter') { event.preventDefault(); deny(); } });
   return [
     h('div', {class: 'card-buttons'},
       scopes.map((/** @type {string} */ scope, /** @type {number} */ at) =>
-        h('button', {type: 'button', class: at === 0 ? 'primary' : '', data: {answer: `allow-${scope}`}, onclick: () => allow(scope)}, /** @type {any} */ (SCOPES)[scope] ?? scope)),
-      h('button', {type: 'button', class: 'danger', data: {answer: 'deny'}, onclick: deny}, 'Deny')),
-    because,
+        h('button', {type: 'button', class: at === 0 ? 'primary' : '', data: {answer: `allow-${scope}`}, onclick: () => allow(scope)}, /** @type {any} */ (SCOPES)[scope] ?? scope))),
+    h('div', {class: 'card-deny'}, h('button', {type: 'button', class: 'danger', data: {answer: 'deny'}, onclick: deny}, 'Deny'), because),
+    inquiry.rule && scopes.length > 1 ? h('p', {class: 'card-rule'}, 'A wider answer saves the rule ', h('code', null, inquiry.rule)) : null,
   ];
 }
 

@@ -20,7 +20,7 @@ export function queueView(place, model) {
       model.loadQueue();
     };
     const withdraw = async () => { await attempt(() => remove(path)); model.loadQueue(); };
-    return h('div', {class: 'queued'}, h('span', {class: 'queued-mark'}, `Waits (${message.position})`), h('span', {class: 'queued-text'}, firstLine(text)),
+    return h('div', {class: 'queued'}, h('span', {class: 'queued-mark'}, 'Next'), h('span', {class: 'queued-text'}, firstLine(text)),
       may('chat') ? h('button', {type: 'button', class: 'ghost small', onclick: change}, 'Change') : null,
       may('chat') ? h('button', {type: 'button', class: 'ghost small', onclick: withdraw}, 'Withdraw') : null);
   });

@@ -2,6 +2,7 @@
 // @ts-check
 
 import {h, keyed, setText} from '../dom.js';
+import {icon} from '../icons.js';
 import {count, money, tokens} from '../format.js';
 import {totalUsage} from '../tree_queries.js';
 import {runRow} from './run_row.js';
@@ -16,7 +17,7 @@ export class Rail {
     this.meter = h('meter', {min: '0', max: '1', value: 0, 'aria-label': 'Context in use'});
     this.contextWords = h('span');
     this.cost = h('span');
-    this.sheetButton = h('button', {type: 'button', class: 'ghost sheet-close', 'aria-label': 'Close', onclick: () => this.toggle(false)}, '×');
+    this.sheetButton = h('button', {type: 'button', class: 'ghost sheet-close', 'aria-label': 'Close', onclick: () => this.toggle(false)}, icon('close'));
     this.context = h('div', {class: 'meters'}, h('div', null, 'Context ', this.meter, ' ', this.contextWords), h('div', null, 'Cost ', this.cost));
     this.element = h('aside', {class: 'rail', 'aria-label': 'Agents and progress'}, this.sheetButton, h('h2', null, 'Agents'), this.tree, this.todoTitle, this.todos, this.context);
     /** Rows of the tree by run. @type {Map<string, any>} */

@@ -6,6 +6,7 @@ import {app, choosableAgents, may} from '../app.js';
 import {askText, choose, confirmAction, dialog} from '../dialog.js';
 import {fill, h, setText} from '../dom.js';
 import {shortModel} from '../format.js';
+import {icon} from '../icons.js';
 import {go} from '../router.js';
 import {attempt, toast} from '../toast.js';
 import {agentBadge} from './agent_badge.js';
@@ -23,8 +24,8 @@ export class SessionHeader {
     this.title = h('h1', {class: 'session-title'});
     this.model = h('button', {type: 'button', class: 'ghost', title: 'Change the model', onclick: () => this.changeModel()});
     this.mode = h('button', {type: 'button', class: 'ghost', title: 'How much may happen without asking', onclick: () => this.changeMode()});
-    this.pin = h('button', {type: 'button', class: 'ghost', onclick: () => this.togglePin()});
-    this.menu = h('button', {type: 'button', class: 'ghost', 'aria-haspopup': 'dialog', onclick: () => this.openMenu()}, 'More');
+    this.pin = h('button', {type: 'button', class: 'ghost pin', onclick: () => this.togglePin()}, icon('star'));
+    this.menu = h('button', {type: 'button', class: 'ghost', 'aria-haspopup': 'dialog', title: 'Rename, switch agent, fork, delete …', 'aria-label': 'More', onclick: () => this.openMenu()}, icon('more'));
     this.railButton = h('button', {type: 'button', class: 'ghost rail-button', onclick: () => view.rail.toggle(true)}, 'Agents');
     this.element = h('header', {class: 'session-head'}, this.path, this.title,
       h('div', {class: 'session-tools'}, this.model, this.mode, this.pin, this.railButton, this.menu));
@@ -43,12 +44,14 @@ export class SessionHeader {
     const key = `${shown} ${meta?.agent}`;
     if (this.shownPath !== key) {
       this.shownPath = key;
-      fill(this.path, isChild ? h('a', {href: `/s/${this.id}`}, '← back to ', model.meta.get(this.id)?.agent ?? 'the root') : null, agentBadge(meta?.agent ?? run?.agent ?? ''), isChild ? h('span', null, this.view.agentPath(shown)) : null);
+      fill(this.path, isChild ? h('a', {href: `/s/${this.id}`}, '← ', model.meta.get(this.id)?.agent ?? 'the root') : null, agentBadge(meta?.agent ?? run?.agent ?? ''), isChild ? h('span', null, this.view.agentPath(shown)) : null);
     }
     setText(this.title, meta?.name || row?.title || run?.title || 'New session');
-    setText(this.model, shortModel(run?.model || run?.first_model || meta?.model || 'model'));
-    setText(this.mode, (model.tree.index.sessions.get(shown)?.mode ?? model.modes.get(shown) ?? 'mode').replace('_', '-'));
-    setText(this.pin, meta?.pinned_at ? '★ Pinned' : '☆ Pin');
+    fact(this.model, 'Model', shortModel(run?.model || run?.first_model || meta?.model || 'model'));
+    fact(this.mode, 'Mode', (model.tree.index.sessions.get(shown)?.mode ?? model.modes.get(shown) ?? 'mode').replace('_', '-'));
+    this.pin.setAttribute('aria-label', meta?.pinned_at ? 'Unpin' : 'Pin');
+    this.pin.title = meta?.pinned_at ? 'Unpin' : 'Pin to the top of the list';
+    this.pin.setAttribute('aria-pressed', String(Boolean(meta?.pinned_at)));
     this.pin.hidden = isChild || !may('chat');
     this.menu.hidden = isChild || !may('chat');
     this.model.disabled = isChild || !may('chat');
@@ -163,3 +166,9 @@ const MODE_HINTS = {
   plan: 'It only looks and makes a plan', ask: 'Asks before it changes anything', 'accept-edits': 'May change files, asks for the rest',
   auto: 'Asks only for what is risky', bypass: 'Never asks',
 };
+
+/** A value with its name in front, which narrow screens leave out. @param {any} button @param {string} name @param {string} value */
+function fact(button, name, value) {
+  if (!button.firstChild) fill(button, h('span', {class: 'fact-name'}, `${name} `), h('span'));
+  setText(button.lastChild, value);
+}

@@ -5,6 +5,7 @@ import {get, newKey, post} from '../api.js';
 import {app, may} from '../app.js';
 import {fill, h} from '../dom.js';
 import {go} from '../router.js';
+import {icon} from '../icons.js';
 import {attempt} from '../toast.js';
 import {agentBadge} from './agent_badge.js';
 
@@ -50,7 +51,7 @@ export class Sidebar {
     for (const session of this.sessions) byAgent.set(session.agent, [...(byAgent.get(session.agent) ?? []), session]);
     for (const [agent, own] of byAgent) {
       this.list.append(h('section', null,
-        h('h3', null, agentBadge(agent), may('chat') ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `New session with ${agent}`, onclick: () => newSession(agent)}, '+') : null),
+        h('h3', null, agentBadge(agent), may('chat') ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `New session with ${agent}`, onclick: () => newSession(agent)}, icon('plus')) : null),
         h('ul', null, own.sort((one, other) => Number(Boolean(other.pinned_at)) - Number(Boolean(one.pinned_at))).map(session => h('li', null, this.link(session))))));
     }
   }

@@ -3,6 +3,7 @@
 
 import {get, pathOf} from '../api.js';
 import {fill, h} from '../dom.js';
+import {icon} from '../icons.js';
 import {count, duration, money, tokens} from '../format.js';
 import {totalTime, totalUse} from '../trace_rows.js';
 import {callBody} from './call_item.js';
@@ -27,7 +28,7 @@ export function spanDetail(row, {from, root, close}) {
   else if (span.kind === 'run') fill(content, span.title ? textPart('Task', span.title) : null, span.failure ? textPart('Failure', span.failure) : null);
   else if (span.kind !== 'wait') load(span, content);
   return h('section', {class: 'panel span-detail', 'aria-label': `Details of ${row.name}`},
-    h('div', {class: 'span-head'}, h('h2', {tabindex: '-1'}, h('span', {class: 'wf-kind'}, row.kind), ' ', row.name), h('button', {type: 'button', class: 'ghost small', 'aria-label': 'Close details', onclick: close}, '×')),
+    h('div', {class: 'span-head'}, h('h2', {tabindex: '-1'}, h('span', {class: 'wf-kind'}, row.kind), ' ', row.name), h('button', {type: 'button', class: 'ghost small', 'aria-label': 'Close details', onclick: close}, icon('close'))),
     span.kind !== 'run' && span.title ? h('p', {class: 'span-title'}, span.title) : null,
     h('dl', {class: 'facts'}, facts.map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value)))),
     h('p', null, h('a', {href: session}, 'Open the session')), content);

@@ -44,7 +44,9 @@ class Agents extends View {
     if (!this.isLoaded) return fill(this.list, h('p', {class: 'empty-line', 'aria-busy': 'true'}, 'Loading…'));
     const words = this.search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = [...app.agents.values()];
+    // Agents that are hidden belong to demos and other agents: they are found by their name.
     const agents = all.filter(agent => {
+      if (agent.hidden && words.length === 0) return false;
       const text = `${agent.name} ${agent.description} ${modelWords(agent.model)} ${agent.level}`.toLowerCase();
       return words.every((/** @type {string} */ word) => text.includes(word));
     });
@@ -65,16 +67,14 @@ customElements.define('rt-agents', Agents);
 /** @param {any} agent */
 function agentCard(agent) {
   const isChoosable = may('chat') && !agent.hidden && agent.use_as !== 'subagent';
-  const act = may('admin') && ['project', 'api', 'user'].includes(agent.level) ? 'Edit' : 'Show';
   const path = `/agents/${encodeURIComponent(agent.name)}`;
   return h('li', {class: 'agent-card'},
     h('div', {class: 'agent-card-head'}, agentBadge(agent.name, {plain: true}), h('a', {class: 'agent-name', href: path}, agent.name),
       h('span', {class: 'agent-use'}, useWords(agent))),
     h('p', {class: 'agent-description'}, agent.description || 'No description.'),
-    h('p', {class: 'agent-facts'}, modelWords(agent.model)),
-    h('div', {class: 'row-buttons'},
-      isChoosable ? h('button', {type: 'button', 'aria-label': `New session with ${agent.name}`, onclick: () => newSession(agent.name)}, 'New session') : null,
-      h('a', {class: 'button', href: path, 'aria-label': `${act} ${agent.name}`}, act)));
+    h('div', {class: 'agent-card-foot'},
+      h('span', {class: 'agent-facts'}, agent.model ? modelWords(agent.model) : ''),
+      isChoosable ? h('button', {type: 'button', class: 'small', 'aria-label': `New session with ${agent.name}`, onclick: () => newSession(agent.name)}, 'New session') : null));
 }
 
 /** Asks for a name and opens the editor; nothing is made before it is saved there. @param {string} [from] the agent to copy */

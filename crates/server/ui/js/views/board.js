@@ -38,7 +38,7 @@ class Board extends View {
     });
     this.more = h('button', {type: 'button', class: 'ghost', onclick: () => { this.shownDone += DONE_ROWS; this.changed(); }}, 'Show more');
     this.groups[3].section.append(this.more);
-    this.quiet = h('p', {class: 'empty-line'}, 'Nothing runs and nothing waits for you. Start a task below.');
+    this.quiet = h('div', {class: 'empty'}, h('h2', null, 'All quiet'), h('p', null, 'Nothing is running, and nothing waits for you. Start a task below.'));
     this.setup = h('p', {class: 'setup-line', hidden: true}, 'No model can run yet. ', h('a', {href: '/welcome'}, 'Set one up, or see the demo'));
     fill(this, h('h1', {class: 'visually-hidden'}, 'Board'), this.setup, this.quiet,
       h('div', {class: 'groups'}, this.groups.map(group => group.section)),
@@ -69,7 +69,7 @@ class Board extends View {
     const agent = h('select', {'aria-label': 'Agent'}, agents.map(({name}) => h('option', {value: name}, name)));
     const preferred = localStorage.getItem('rooftree.agent');
     if (preferred && agents.some(({name}) => name === preferred)) agent.value = preferred;
-    const text = h('textarea', {rows: '1', 'aria-label': 'Task', placeholder: 'Describe a task; Enter starts it in the background'});
+    const text = h('textarea', {rows: '1', 'aria-label': 'Task', placeholder: 'Describe a task'});
     const send = async () => {
       const words = text.value.trim();
       if (!words) return;

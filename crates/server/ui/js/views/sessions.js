@@ -5,6 +5,7 @@ import {get, newKey, patch, pathOf, post, remove} from '../api.js';
 import {app, may} from '../app.js';
 import {fill, h, setText} from '../dom.js';
 import {ago, count, firstLine} from '../format.js';
+import {icon} from '../icons.js';
 import {go} from '../router.js';
 import {attempt, toast} from '../toast.js';
 import {View} from '../view.js';
@@ -35,7 +36,7 @@ class Sessions extends View {
     this.title_ = 'Sessions – Rooftree';
     this.search = h('input', {type: 'search', placeholder: 'Search names, agents and last words', 'aria-label': 'Search sessions', value: new URLSearchParams(location.search).get('q') ?? '',
       oninput: () => { clearTimeout(this.timer); this.timer = setTimeout(() => this.load(), SEARCH_MS); }});
-    this.deleted = h('button', {type: 'button', 'aria-pressed': 'false', onclick: () => { this.isDeleted = !this.isDeleted; this.deleted.setAttribute('aria-pressed', String(this.isDeleted)); this.load(); }}, 'Deleted');
+    this.deleted = h('button', {type: 'button', 'aria-pressed': 'false', onclick: () => { this.isDeleted = !this.isDeleted; this.deleted.setAttribute('aria-pressed', String(this.isDeleted)); this.load(); }}, 'Show deleted');
     this.picker = h('input', {type: 'file', accept: '.json,application/json', hidden: true, 'aria-label': 'Exported session', onchange: () => { this.import(this.picker.files[0]); this.picker.value = ''; }});
     this.list = h('div', {class: 'agent-groups'});
     this.more = h('button', {type: 'button', hidden: true, onclick: () => this.load(true)}, 'Show more');
@@ -77,7 +78,7 @@ class Sessions extends View {
     if (!this.isLoaded) return;
     this.more.hidden = !this.next;
     if (this.sessions.length + this.passages.length === 0) {
-      fill(this.list, h('p', {class: 'empty'}, this.isDeleted ? 'Nothing is deleted.' : this.search.value ? 'No session contains these words.' : 'There are no sessions yet. Begin one on the board.'));
+      fill(this.list, h('p', {class: 'empty'}, this.isDeleted ? 'Nothing is deleted.' : this.search.value ? 'No session contains these words.' : 'No sessions yet. Start a task on the board.'));
       return;
     }
     /** @type {Map<string, any[]>} */
@@ -85,7 +86,7 @@ class Sessions extends View {
     for (const session of this.sessions) byAgent.set(session.agent, [...(byAgent.get(session.agent) ?? []), session]);
     fill(this.list, [...byAgent].map(([agent, own]) => h('section', {class: 'agent-group', 'aria-label': agent},
       h('h2', null, agentBadge(agent), h('span', {class: 'group-count'}, String(own.length)),
-        may('chat') && app.agents.has(agent) ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `New session with ${agent}`, onclick: () => newSession(agent)}, '+ New') : null),
+        may('chat') && app.agents.has(agent) ? h('button', {type: 'button', class: 'ghost small labelled', 'aria-label': `New session with ${agent}`, onclick: () => newSession(agent)}, icon('plus'), h('span', null, 'New session')) : null),
       h('ul', {class: 'session-rows'}, own.map(session => this.row(session))))), this.drawPassages());
   }
 
@@ -117,8 +118,8 @@ class Sessions extends View {
     if (this.isDeleted) return h('span', {class: 'session-buttons'}, h('button', {type: 'button', class: 'small', onclick: () => this.change(() => post(pathOf`/sessions/${session.id}/restore`, {}))}, 'Restore'));
     const name = session.name || 'session';
     return h('span', {class: 'session-buttons'},
-      h('button', {type: 'button', class: 'ghost small', 'aria-pressed': String(Boolean(session.pinned_at)), 'aria-label': session.pinned_at ? `Unpin ${name}` : `Pin ${name}`, title: session.pinned_at ? 'Unpin' : 'Pin', onclick: () => this.change(() => patch(pathOf`/sessions/${session.id}`, {pinned: !session.pinned_at}))}, session.pinned_at ? '★' : '☆'),
-      h('button', {type: 'button', class: 'ghost small', 'aria-label': `Delete ${name}`, title: 'Delete', onclick: () => this.delete(session)}, '×'));
+      h('button', {type: 'button', class: 'ghost small', 'aria-pressed': String(Boolean(session.pinned_at)), 'aria-label': session.pinned_at ? `Unpin ${name}` : `Pin ${name}`, title: session.pinned_at ? 'Unpin' : 'Pin', onclick: () => this.change(() => patch(pathOf`/sessions/${session.id}`, {pinned: !session.pinned_at}))}, icon('star')),
+      h('button', {type: 'button', class: 'ghost small', 'aria-label': `Delete ${name}`, title: 'Delete', onclick: () => this.delete(session)}, icon('trash')));
   }
 
   /** @param {() => Promise<any>} action */

@@ -24,10 +24,10 @@ class Settings extends View {
       ['appearance', 'Appearance', () => appearanceSection()],
       ['notifications', 'Notifications', () => notificationSection()],
       ...(may('admin') ? /** @type {[string, string, () => any][]} */ ([
-        ['keys', 'Keys of providers', () => keyList()],
+        ['keys', 'Model keys', () => keyList()],
         ['tokens', 'Tokens and devices', () => tokenList()]]) : []),
-      ...(may('admin') && isOwner ? /** @type {[string, string, () => any][]} */ ([['persons', 'Persons', () => personList()]]) : []),
-      ['mcp', 'MCP servers', () => listed('/mcp', 'servers', server => [server.name, `${server.transport}${server.enabled ? '' : ', switched off'}`], 'No MCP servers are set up: rooftree mcp add.')],
+      ...(may('admin') && isOwner ? /** @type {[string, string, () => any][]} */ ([['persons', 'People', () => personList()]]) : []),
+      ['mcp', 'MCP servers', () => listed('/mcp', 'servers', server => [server.name, `${server.transport}${server.enabled ? '' : ', switched off'}`], 'No MCP servers are set up. rooftree mcp add sets one up.')],
       ['skills', 'Skills', () => listed('/skills', 'skills', skill => [skill.name, skill.description], 'There are no skills.')],
       ['hooks', 'Hooks', () => listed('/hooks', 'hooks', hook => [hook.point, `${hook.matcher || 'everything'} · ${hook.level}`], 'No hooks are set up.')],
       ['shortcuts', 'Keyboard shortcuts', () => shortcutList()],
@@ -48,15 +48,15 @@ class Settings extends View {
 
 function youSection() {
   const {me} = app;
-  return h('div', null, h('p', null, `You are ${me.name || me.person}. This browser may: ${me.scopes.join(', ')}.`),
+  return h('div', null, h('p', null, `Logged in as ${me.name || me.person}. ${may('admin') ? 'This browser may do everything.' : `This browser may: ${me.scopes.join(', ')}.`}`),
     h('div', {class: 'form-buttons'}, h('button', {type: 'button', onclick: async () => { if (await attempt(() => post('/logout', {}))) location.assign('/'); }}, 'Log out')));
 }
 
 function appearanceSection() {
   const now = appearance();
   const choice = (/** @type {'theme' | 'density'} */ name, /** @type {string} */ title, /** @type {[string, string][]} */ values) =>
-    h('fieldset', {class: 'segments'}, h('legend', null, title), values.map(([value, label]) => h('label', null,
-      h('input', {type: 'radio', name, value, checked: now[name] === value, onchange: () => applyAppearance({[name]: value})}), h('span', null, label))));
+    h('fieldset', {class: 'choice-row'}, h('legend', null, title), h('div', {class: 'segments'}, values.map(([value, label]) => h('label', null,
+      h('input', {type: 'radio', name, value, checked: now[name] === value, onchange: () => applyAppearance({[name]: value})}), h('span', null, label)))));
   return h('div', {class: 'choice-rows'},
     choice('theme', 'Theme', [['system', 'As the system'], ['light', 'Light'], ['dark', 'Dark']]),
     choice('density', 'Text size', [['compact', 'Small'], ['normal', 'Normal'], ['large', 'Large']]));
@@ -67,7 +67,7 @@ function notificationSection() {
   const draw = () => {
     const state = notificationState();
     fill(place,
-      h('p', null, 'While a page is open, the browser tells you at once when an agent asks you something, and when work that took more than 30 seconds is done. Not while you look at the page.'),
+      h('p', null, 'This browser can tell you when an agent asks you something, and when longer work is done. A page must be open, and you hear nothing while you look at it.'),
       state === 'unsupported' ? h('p', {class: 'muted'}, 'This browser has no notifications for this page. They need HTTPS or this machine.')
         : state === 'denied' ? h('p', {class: 'muted'}, 'The browser refuses notifications of this page. Allow them in its settings for this address.')
           : h('div', {class: 'form-buttons'}, h('button', {type: 'button', class: mayNotify() ? '' : 'primary', 'aria-pressed': String(mayNotify()), onclick: async () => { await setNotifications(!mayNotify()); draw(); }}, mayNotify() ? 'Switch notifications off' : 'Switch notifications on')));

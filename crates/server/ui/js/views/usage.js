@@ -86,7 +86,7 @@ class Usage extends View {
       dayPlot(dailyParts(rows, daysFrom(since, days), named, agentOf), named, measure),
       h('div', {class: 'plots'}, namePlot('By agent', 'Agent', agents, measure, name => agentColor(name)),
         namePlot('By model', 'Model', models, measure, () => ({class: 'color-accent'}))),
-      h('p', {class: 'hint'}, 'Days are in UTC. Searches and other requests of tools stand under the name of the tool. What a fork inherited counts in the session it was made in.'));
+      h('p', {class: 'hint'}, 'Days are in UTC. What tools asked models stands under the name of the tool.'));
     [...this.content.querySelectorAll('.plot-table')].forEach((table, at) => { if (open[at]) /** @type {any} */ (table).open = true; });
     return undefined;
   }

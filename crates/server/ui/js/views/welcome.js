@@ -81,7 +81,7 @@ class Welcome extends View {
       fill(this.local, found.length === 0 ? h('p', {class: 'muted'}, 'None answers. Start one and look again.') : null,
         h('div', {class: 'form-buttons'}, found.map((/** @type {any} */ server) => h('button', {type: 'button', onclick: () => this.use(server)},
           `Use ${server.provider} at ${new URL(server.base_url).host} (${count(server.models.length, 'model')})`)),
-        h('button', {type: 'button', class: 'ghost', onclick: () => this.findLocal()}, 'Look again')));
+        h('button', {type: 'button', onclick: () => this.findLocal()}, 'Look again')));
     } catch (error) {
       fill(this.local, failure(error, () => this.findLocal()));
     }

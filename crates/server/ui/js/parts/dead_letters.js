@@ -1,0 +1,45 @@
+// Messages that could not be delivered: what they say, why, and a button that tries again or drops them.
+// @ts-check
+
+import {get, pathOf, post} from '../api.js';
+import {may} from '../app.js';
+import {fill, h} from '../dom.js';
+import {ago, count, firstLine} from '../format.js';
+import {attempt} from '../toast.js';
+
+/** The most that are listed. */
+const MOST = 20;
+
+export class DeadLetters {
+  /** @param {{connector?: string}} [only] */
+  constructor({connector = ''} = {}) {
+    this.connector = connector;
+    this.shown = '';
+    this.element = h('section', {class: 'dead-letters', 'aria-label': 'Not delivered', hidden: true});
+  }
+
+  async load() {
+    const {items = []} = await get('/outbox').catch(() => ({}));
+    const dead = items.filter((/** @type {any} */ one) => ['dead', 'failed'].includes(one.state) && (!this.connector || one.connector === this.connector));
+    this.element.hidden = dead.length === 0;
+    const key = JSON.stringify(dead);
+    if (key === this.shown) return;
+    this.shown = key;
+    fill(this.element, h('h2', null, 'Not delivered ', h('span', {class: 'group-count'}, String(dead.length))),
+      h('ul', {class: 'lines'}, dead.slice(0, MOST).map((/** @type {any} */ letter) => this.line(letter))),
+      dead.length > MOST ? h('p', {class: 'hint'}, `and ${count(dead.length - MOST, 'other')}`) : null);
+  }
+
+  /** @param {any} letter */
+  line(letter) {
+    const act = (/** @type {string} */ what) => async () => {
+      await attempt(() => post(pathOf`/outbox/${letter.id}` + `/${what}`, {}));
+      await this.load();
+    };
+    const words = firstLine(letter.text || letter.title || 'A message', 90);
+    const made = letter.at ?? letter.created_at;
+    return h('li', {class: 'line'},
+      h('span', {class: 'line-main'}, words, h('small', null, [letter.target || letter.connector, letter.reason || letter.last_error, made ? ago(new Date(made).toISOString()) : ''].filter(Boolean).join(' · '))),
+      may('chat') ? h('span', {class: 'line-buttons'}, h('button', {type: 'button', class: 'small', 'aria-label': `Send again: ${words}`, onclick: act('retry')}, 'Send again'), h('button', {type: 'button', class: 'ghost small', 'aria-label': `Drop: ${words}`, onclick: act('drop')}, 'Drop')) : null);
+  }
+}
