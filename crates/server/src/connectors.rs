@@ -5,5 +5,5 @@ mod delivery;
 mod registry;
 
 pub use button_data::{ButtonChoice, ButtonPress};
-pub use delivery::{DeliveryOptions, delivery_service};
+pub use delivery::{delivery_service, start_delivery};
 pub use registry::{ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy};

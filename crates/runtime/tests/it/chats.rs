@@ -159,12 +159,10 @@ async fn route_isolation_matrix() {
 #[tokio::test]
 async fn a_message_that_joins_a_run_does_not_change_where_its_answer_goes() {
     let (tool, gate) = ProbeTool::gated("Wait", Effect::ReadOnly);
-    let runtime = TestRuntimeBuilder::new([
-        say("").calls([call("Wait", json!({}))]),
-        say("Both heard."),
-    ])
-    .tools(Toolset::new([tool]))
-    .build();
+    let runtime =
+        TestRuntimeBuilder::new([say("").calls([call("Wait", json!({}))]), say("Both heard.")])
+            .tools(Toolset::new([tool]))
+            .build();
     let session = post(&runtime, chat(&runtime, "1"), (said("1", "m1"), "Hi")).await;
     runtime.wait_for_event(&session, "tool.started").await;
     let to = Address::Id {

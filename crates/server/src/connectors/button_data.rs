@@ -60,7 +60,9 @@ impl FromStr for ButtonPress {
             .strip_prefix("p:")
             .and_then(|rest| rest.rsplit_once(':'))
             .ok_or(())?;
-        let is_plain = inquiry.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        let is_plain = inquiry
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         if inquiry.len() != ID_CHARS || !is_plain {
             return Err(());
         }
@@ -92,10 +94,20 @@ mod tests {
         ] {
             let press = ButtonPress::new(id.as_str(), choice);
             let data = press.to_string();
-            assert!(data.len() <= 64 && id.as_str().ends_with(&press.inquiry), "{data}");
+            assert!(
+                data.len() <= 64 && id.as_str().ends_with(&press.inquiry),
+                "{data}"
+            );
             assert_eq!(data.parse(), Ok(press));
         }
-        for wrong in ["", "p::y", "p:abc:y", "q:abcdefghijkl:y", "p:abcdefghijkl:x", "p:abcdefgh'jkl:y"] {
+        for wrong in [
+            "",
+            "p::y",
+            "p:abc:y",
+            "q:abcdefghijkl:y",
+            "p:abcdefghijkl:x",
+            "p:abcdefgh'jkl:y",
+        ] {
             assert_eq!(wrong.parse::<ButtonPress>(), Err(()), "{wrong}");
         }
     }

@@ -31,6 +31,13 @@ pub struct RegisteredConnector {
     pub unknown: UnknownDeliveryPolicy,
 }
 
+impl RegisteredConnector {
+    /// Whether it is the same client with the same policy.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        std::sync::Arc::ptr_eq(&self.connector, &other.connector) && self.unknown == other.unknown
+    }
+}
+
 /// The connectors at work in this process. They come and go while it runs.
 pub struct ConnectorRegistry {
     connectors: RwLock<BTreeMap<String, RegisteredConnector>>,
@@ -49,7 +56,10 @@ impl Default for ConnectorRegistry {
 impl ConnectorRegistry {
     /// Adds a connector, or replaces the one of this name.
     pub fn insert(&self, name: impl Into<String>, connector: RegisteredConnector) {
-        let mut connectors = self.connectors.write().unwrap_or_else(PoisonError::into_inner);
+        let mut connectors = self
+            .connectors
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         connectors.insert(name.into(), connector);
         drop(connectors);
         self.changed.send_modify(|count| *count += 1);
@@ -57,7 +67,10 @@ impl ConnectorRegistry {
 
     /// Takes a connector away.
     pub fn remove(&self, name: &str) {
-        let mut connectors = self.connectors.write().unwrap_or_else(PoisonError::into_inner);
+        let mut connectors = self
+            .connectors
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         connectors.remove(name);
         drop(connectors);
         self.changed.send_modify(|count| *count += 1);
@@ -65,13 +78,19 @@ impl ConnectorRegistry {
 
     /// The connector of this name.
     pub fn find(&self, name: &str) -> Option<RegisteredConnector> {
-        let connectors = self.connectors.read().unwrap_or_else(PoisonError::into_inner);
+        let connectors = self
+            .connectors
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         connectors.get(name).cloned()
     }
 
     /// Their names, in order.
     pub fn names(&self) -> Vec<String> {
-        let connectors = self.connectors.read().unwrap_or_else(PoisonError::into_inner);
+        let connectors = self
+            .connectors
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         connectors.keys().cloned().collect()
     }
 
