@@ -13,6 +13,7 @@ mod compact;
 mod files;
 pub mod import;
 mod messages;
+mod outbox;
 mod queries;
 mod rules;
 mod run_items;
@@ -38,6 +39,7 @@ pub use self::{
     api_agents::{AgentChange, AgentChangeOutcome},
     attachment::AttachedFile,
     files::{AuditedFileChange, FileChangeIntent},
+    outbox::{ConnectorAccess, OutboxQuery},
     queries::{ListPage, Queries},
     run_spans::gather_spans,
 };

@@ -12,6 +12,7 @@ mod bus;
 mod cached_answers;
 pub mod call_socket;
 mod caller;
+mod chat_activity;
 pub mod checks;
 pub mod clock;
 pub mod definitions;
@@ -58,13 +59,14 @@ pub use agent::{
 pub use assembly::{Assembly, ToolParts};
 pub use board::{BOARD_REST, BoardFilter, BoardPage, BoardWatch};
 pub use bus::{EventFilter, ReplyDraft, Subscription, TreeSubscription};
+pub use chat_activity::ChatWork;
 pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
 pub use handle::{
-    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, Handle, InvitedPerson,
-    IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, Queries, RequestKey,
-    TOKEN_PREFIX, gather_spans,
+    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ConnectorAccess, Handle,
+    InvitedPerson, IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, OutboxQuery,
+    Queries, RequestKey, TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

@@ -3,6 +3,8 @@
 //! Reads pass as they are. Events that others hold too (`append_shared`) are redacted by their creator, because what
 //! an agent remembers must be what is stored; see `RuntimeContext::event`.
 
+mod outbox;
+
 use std::sync::Arc;
 
 use rooftree_protocol::{
@@ -131,6 +133,11 @@ impl RedactingStore {
                 .rules
                 .into_iter()
                 .map(|rule| self.rule_cleaned(rule))
+                .collect(),
+            outbox: batch
+                .outbox
+                .into_iter()
+                .map(|post| self.message_cleaned(post))
                 .collect(),
             ..batch
         }

@@ -18,6 +18,7 @@ mod column;
 mod commands;
 mod connect;
 mod database_guard;
+mod delivery_traits;
 mod durability_mark;
 mod encoded_event;
 mod errors;
@@ -28,6 +29,8 @@ mod inbox_counters;
 mod inquiries;
 mod journal;
 mod open;
+mod outbox;
+mod outbox_delivery;
 mod partial_file;
 mod read_marks;
 mod reader_pool;
@@ -46,6 +49,7 @@ mod unfinished;
 mod usage;
 mod verify;
 mod wal_file;
+mod worker_claims;
 mod writer;
 
 use std::{

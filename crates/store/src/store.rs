@@ -3,20 +3,24 @@
 mod access;
 mod board;
 mod inbox;
+mod outbox;
 mod questions;
 mod rows;
 mod sessions;
 mod tasks;
+mod workers;
 
 use tokio::sync::watch;
 
 pub use self::access::AccessStore;
 pub use self::board::BoardStore;
 pub use self::inbox::InboxStore;
+pub use self::outbox::OutboxStore;
 pub use self::questions::QuestionStore;
 pub use self::rows::RowStore;
 pub use self::sessions::SessionStore;
 pub use self::tasks::TaskStore;
+pub use self::workers::WorkerStore;
 use crate::{Pending, verify::VerifyReport};
 
 /// Durable storage of sessions, inboxes, journals, claims and tasks.
@@ -37,6 +41,8 @@ pub trait Store:
     + RowStore
     + AccessStore
     + BoardStore
+    + OutboxStore
+    + WorkerStore
     + Send
     + Sync
 {
