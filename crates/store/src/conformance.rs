@@ -22,6 +22,7 @@ mod journal;
 mod order;
 mod past_runs;
 mod records;
+mod schedules;
 mod sessions;
 
 use std::sync::Arc;
@@ -62,6 +63,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         forks::CHECKS,
         past_runs::CHECKS,
         records::CHECKS,
+        schedules::CHECKS,
         inquiries::CHECKS,
         order::CHECKS,
     ];

@@ -5,6 +5,7 @@ mod board;
 mod inbox;
 mod questions;
 mod rows;
+mod schedules;
 mod sessions;
 mod tasks;
 
@@ -15,6 +16,7 @@ pub use self::board::BoardStore;
 pub use self::inbox::InboxStore;
 pub use self::questions::QuestionStore;
 pub use self::rows::RowStore;
+pub use self::schedules::ScheduleStore;
 pub use self::sessions::SessionStore;
 pub use self::tasks::TaskStore;
 use crate::{Pending, verify::VerifyReport};
@@ -37,6 +39,7 @@ pub trait Store:
     + RowStore
     + AccessStore
     + BoardStore
+    + ScheduleStore
     + Send
     + Sync
 {

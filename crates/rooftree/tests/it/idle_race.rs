@@ -9,20 +9,22 @@ use futures::StreamExt;
 use rooftree::{
     EventBody, Runtime, SqliteStore, Store,
     protocol::{
-        Account, BlobId, Event, Lane, Limits, Message, MessageId, Origin, Part, Session, SessionId,
-        Timestamp, Usage,
+        Account, BlobId, Event, Lane, Limits, Message, MessageId, Origin, Part, RunId, Session,
+        SessionId, Timestamp, Usage,
     },
     testing::say,
 };
 use rooftree_store::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
-    ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxChange,
-    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
-    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending, PersonRow,
-    PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
-    SearchHit, SessionFilter, SessionPatch, SessionStore, StoredAnswer, TaskFilter, TaskRow,
-    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
+    ClaimOutcome, CommandRow, FiringOutcome, IdempotencyOutcome, IdempotentRequest, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, IncidentRow, Inquiry, InquiryAnswer,
+    InquiryHistoryFilter, JournalSearch, NewSessionRow, OccurrenceFilter, OccurrenceReview,
+    OccurrenceRow, OccurrenceUpdate, OutputPiece, Owner, Pending, PersonRow, PostReceipt,
+    QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, ScheduleFilter,
+    ScheduleFiring, ScheduleRow, ScheduleStore, ScheduleWrite, ScheduleWriteOutcome, SearchHit,
+    SessionFilter, SessionPatch, SessionStore, StoredAnswer, TaskFilter, TaskRow, TaskStore,
+    TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -170,6 +172,28 @@ impl BoardStore for Interrupted {
     passed_on! {
         fn board(query: BoardQuery) -> Pending<BoardRecords>;
         fn mark_read(mark: ReadMark) -> Pending<bool>;
+    }
+}
+
+impl ScheduleStore for Interrupted {
+    passed_on! {
+        fn write_schedule(write: ScheduleWrite) -> Pending<ScheduleWriteOutcome>;
+        fn schedule(id: &str) -> Pending<Option<ScheduleRow>>;
+        fn schedules(filter: ScheduleFilter) -> Pending<Vec<ScheduleRow>>;
+        fn due_schedules(now: Timestamp, limit: usize) -> Pending<Vec<ScheduleRow>>;
+        fn next_due() -> Pending<Option<Timestamp>>;
+        fn put_off_schedule(row: &ScheduleRow, until: Timestamp) -> Pending<bool>;
+        fn fire(firing: ScheduleFiring) -> Pending<FiringOutcome>;
+        fn settle_occurrence(update: OccurrenceUpdate) -> Pending<bool>;
+        fn set_next_check(run: &RunId, at: Timestamp) -> Pending<bool>;
+        fn occurrences(filter: OccurrenceFilter) -> Pending<Vec<OccurrenceRow>>;
+        fn occurrences_of_run(run: &RunId) -> Pending<Vec<OccurrenceRow>>;
+        fn unreviewed_occurrences(limit: usize) -> Pending<Vec<OccurrenceRow>>;
+        fn open_occurrences() -> Pending<Vec<OccurrenceRow>>;
+        fn schedule_usage(id: &str, since: Timestamp) -> Pending<(u64, f64)>;
+        fn review_occurrence(review: OccurrenceReview) -> Pending<bool>;
+        fn incidents(schedule: &str) -> Pending<Vec<IncidentRow>>;
+        fn acknowledge_incident(schedule: &str, signature: &str, audit: Option<AuditEntry>) -> Pending<bool>;
     }
 }
 
