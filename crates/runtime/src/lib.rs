@@ -42,6 +42,8 @@ mod runtime;
 mod runtime_context;
 mod runtime_options;
 pub mod saved_rules;
+pub mod scheduler;
+mod schedules;
 mod services;
 mod signals;
 pub mod skill_tools;
@@ -64,7 +66,7 @@ pub use error::Error;
 pub use handle::{
     AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, Handle, InvitedPerson,
     IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, Queries, RequestKey,
-    TOKEN_PREFIX, gather_spans,
+    ScheduleChange, ScheduleDefaults, ScheduleNotice, ScheduleWatch, TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

@@ -571,13 +571,15 @@ impl ScheduleStore for RedactingStore {
             FiringWork::Skip {
                 reason,
                 mut detail,
-                failed,
+                state,
+                needs_review,
             } => {
                 text_visitor::optional(&mut detail, &|text| self.secrets.clean(text));
                 FiringWork::Skip {
                     reason,
                     detail,
-                    failed,
+                    state,
+                    needs_review,
                 }
             }
             FiringWork::Command => FiringWork::Command,

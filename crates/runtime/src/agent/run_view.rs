@@ -8,8 +8,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    Answer, CallId, ErrorCode, Mandate, MessageId, Outcome, RunBounds, RunId, RunStatus, SessionId,
-    SpawnGroup, Timestamp, ToolCall, Usage,
+    Answer, CallId, ErrorCode, Mandate, MessageId, Outcome, RunBounds, RunBudget, RunId, RunStatus,
+    SessionId, SpawnGroup, Timestamp, ToolCall, Usage,
     event::{
         AnswerFinding, AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunEnd,
         RunMode, SkillNote, StopReason, ToolRecord,
@@ -58,6 +58,8 @@ pub struct RunView {
     pub title: String,
     /// For whom it works, if another agent asked.
     pub mandate: Option<Box<Mandate>>,
+    /// What it may cost, if its schedule says so.
+    pub budget: Option<RunBudget>,
     /// Whether it makes one call that was requested by a client and not by the model.
     pub is_directed: bool,
     /// Whether it writes what the session that this conversation came from is told.
@@ -226,6 +228,7 @@ impl RunView {
             mode,
             title: String::new(),
             mandate: None,
+            budget: None,
             is_directed: false,
             hands_back: false,
             rights: RunRights::default(),

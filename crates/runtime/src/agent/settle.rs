@@ -40,7 +40,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         return Ok(());
     };
     failpoint::reach_at("run.settling", agent.depth());
-    let mail = run.mail;
+    let (mail, mode) = (run.mail, run.mode);
     let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history)
         .into_iter()
         .collect();
@@ -99,6 +99,9 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
     };
     agent.append(commit);
     agent.journal.barrier().await?;
+    if mode == RunMode::Scheduled {
+        agent.context.schedule_news.tell();
+    }
     if let Some((mandate, end)) = told {
         failpoint::reach_at("reply.telling", agent.depth());
         apart

@@ -91,11 +91,16 @@ fn firing(row: &ScheduleRow, work: FiringWork) -> ScheduleFiring {
     }
 }
 
-fn skip(failed: bool) -> FiringWork {
+fn skip(needs_review: bool) -> FiringWork {
     FiringWork::Skip {
         reason: "gate".into(),
         detail: Some("nothing new".into()),
-        failed,
+        state: if needs_review {
+            OccurrenceState::Failed
+        } else {
+            OccurrenceState::Skipped
+        },
+        needs_review,
     }
 }
 

@@ -150,8 +150,10 @@ pub enum FiringWork {
         reason: String,
         /// Why, in a sentence.
         detail: Option<String>,
-        /// Whether that is a failure, which the scheduler reviews.
-        failed: bool,
+        /// How the occurrence is: skipped or failed.
+        state: OccurrenceState,
+        /// Whether the scheduler draws conclusions from it, as from a failure.
+        needs_review: bool,
     },
 }
 

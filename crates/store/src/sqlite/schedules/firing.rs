@@ -89,12 +89,12 @@ fn begun<'a>(work: &'a FiringWork, session: Option<&'a SessionId>) -> NewOccurre
     let (state, reason, detail, run) = match work {
         FiringWork::Post { run, .. } => (OccurrenceState::Claimed, None, None, Some(run)),
         FiringWork::Command => (OccurrenceState::Running, None, None, None),
-        FiringWork::Skip { reason, detail, .. } => (
-            OccurrenceState::Skipped,
-            Some(reason.as_str()),
-            detail.as_deref(),
-            None,
-        ),
+        FiringWork::Skip {
+            reason,
+            detail,
+            state,
+            ..
+        } => (*state, Some(reason.as_str()), detail.as_deref(), None),
     };
     NewOccurrence {
         state,
@@ -102,7 +102,13 @@ fn begun<'a>(work: &'a FiringWork, session: Option<&'a SessionId>) -> NewOccurre
         detail,
         session,
         run,
-        reviewed: matches!(work, FiringWork::Skip { failed: false, .. }),
+        reviewed: matches!(
+            work,
+            FiringWork::Skip {
+                needs_review: false,
+                ..
+            }
+        ),
     }
 }
 
@@ -123,7 +129,7 @@ fn insert(
     (due, at): (Timestamp, Timestamp),
     new: &NewOccurrence<'_>,
 ) -> Result<(), Error> {
-    let ended = (new.state == OccurrenceState::Skipped).then_some(at.0);
+    let ended = (!new.state.is_open()).then_some(at.0);
     connection
         .prepare_cached(
             "INSERT INTO occurrence (schedule, due, state, reason, detail, session, run, gate_state, started_at, ended_at, reviewed)

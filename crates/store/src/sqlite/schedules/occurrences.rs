@@ -33,14 +33,13 @@ struct RunResult {
 }
 
 impl OccurrenceStep {
-    /// What this event changes, if it is the start or the end of a run that was not delegated.
+    /// What this event changes, if it is the start or the end of a run.
     pub(crate) fn of(event: &Event) -> Option<Self> {
         let end = match &event.body {
-            EventBody::RunStarted { parent: None, .. } => None,
+            EventBody::RunStarted { .. } => None,
             EventBody::RunCompleted(end) => Some(RunResult::of(end)),
             _ => return None,
         };
-        event.parent_run.is_none().then_some(())?;
         Some(Self {
             run: event.run.clone()?,
             at: event.ts,
