@@ -61,6 +61,9 @@ pub enum CliCommand {
     /// Agents and programs in background: list, follow, wait, stop, tell
     #[command(visible_alias = "task")]
     Tasks(LazyArguments<commands::tasks::Arguments>),
+    /// Have agents work at set times: add, list, pause, history
+    #[command(visible_alias = "schedule")]
+    Schedules(LazyArguments<commands::schedules::Arguments>),
     /// Diagnose the installation: settings, keys, models, sandbox, database
     Doctor(LazyArguments<commands::doctor::Arguments>),
     /// Copy all sessions to one file, also while the server runs, and verify the copy

@@ -23,6 +23,7 @@ pub mod restore;
 pub mod run;
 pub mod runs;
 pub mod sandbox_flags;
+pub mod schedules;
 pub mod serve;
 pub mod service;
 pub mod sessions;

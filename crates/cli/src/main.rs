@@ -51,9 +51,9 @@ use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
         agents, audit, auth, backup, board, call, can, complete, completions, config, demo, doctor,
-        hooks as hooking, init, man, mcp, models, permissions, person, restore, run, runs, serve,
-        service, sessions, sessions::SessionsOutcome, tasks, token, tools, trust as trusting,
-        usage, version, why,
+        hooks as hooking, init, man, mcp, models, permissions, person, restore, run, runs,
+        schedules, serve, service, sessions, sessions::SessionsOutcome, tasks, token, tools,
+        trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -149,6 +149,9 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         }
         CliCommand::Runs(LazyArguments(arguments)) => runs::execute(arguments, environment).await,
         CliCommand::Tasks(LazyArguments(arguments)) => tasks::execute(arguments, environment).await,
+        CliCommand::Schedules(LazyArguments(arguments)) => {
+            schedules::execute(arguments, environment).await
+        }
         CliCommand::Doctor(LazyArguments(arguments)) => {
             doctor::execute(arguments, environment).await
         }

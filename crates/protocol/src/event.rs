@@ -288,6 +288,14 @@ pub enum EventBody {
         /// Who gave it: `user`, `expired`, `cancelled`.
         by: String,
     },
+    /// The run that begins here was due by a schedule.
+    #[serde(rename = "schedule.fired")]
+    ScheduleFired {
+        /// Which one.
+        schedule: String,
+        /// The time at which it was due.
+        due: Timestamp,
+    },
     /// How much may happen without asking changed for this session.
     #[serde(rename = "permission.mode")]
     ModeChanged {
@@ -396,6 +404,7 @@ impl EventBody {
             Self::PermissionResolved { .. } => "permission.resolved",
             Self::QuestionRequested { .. } => "question.requested",
             Self::QuestionAnswered { .. } => "question.answered",
+            Self::ScheduleFired { .. } => "schedule.fired",
             Self::ModeChanged { .. } => "permission.mode",
             Self::PolicyChanged(_) => "permission.policy",
             Self::HookSaid(_) => "hook.said",

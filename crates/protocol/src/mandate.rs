@@ -73,9 +73,12 @@ impl Mandate {
         u32::try_from(self.above.len()).unwrap_or(u32::MAX)
     }
 
-    /// Whether the delegating agent gets the result of the run.
+    /// Whether the delegating agent gets the result of the run. What was scheduled is delivered as its schedule says.
     pub fn expects_answer(&self) -> bool {
-        !matches!(self.mode, RunMode::Told | RunMode::Woken)
+        !matches!(
+            self.mode,
+            RunMode::Told | RunMode::Woken | RunMode::Scheduled
+        )
     }
 
     /// The same rights for a later run of the session, which the result of its own background work starts. The

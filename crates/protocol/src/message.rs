@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BlobId, CallId, ChatTarget, Mandate, MessageId, Principal, RunId, SessionId, SkillNote,
-    Timestamp, ToolCall, Usage, run::RunStatus,
+    BlobId, CallId, ChatTarget, Mandate, MessageId, Principal, RunBudget, RunId, SessionId,
+    SkillNote, Timestamp, ToolCall, Usage, run::RunStatus,
 };
 
 /// A message to a session. Content and context only: where an answer goes is not its business.
@@ -173,6 +173,9 @@ pub enum Origin {
         /// Where the result is delivered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         target: Option<ChatTarget>,
+        /// What the run may cost.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        budget: Option<RunBudget>,
     },
     /// A chat or webhook.
     Connector {

@@ -315,6 +315,10 @@ pub fn event(body: &mut EventBody, edit: TextEdit<'_>) {
         EventBody::SessionCleared { reason: _ }
         | EventBody::RunResumed { reason: _ }
         | EventBody::ModeChanged { mode: _, by: _ }
+        | EventBody::ScheduleFired {
+            schedule: _,
+            due: _,
+        }
         | EventBody::InboxQueued {
             message: _,
             lane: _,

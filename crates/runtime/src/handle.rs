@@ -19,6 +19,8 @@ mod rules;
 mod run_items;
 mod run_spans;
 mod runs;
+mod schedule_watch;
+mod schedules;
 mod sessions;
 mod undo;
 mod waiting_messages;
@@ -42,10 +44,13 @@ pub use self::{
     outbox::{ConnectorAccess, OutboxQuery},
     queries::{ListPage, Queries},
     run_spans::gather_spans,
+    schedule_watch::{ScheduleNotice, ScheduleWatch},
+    schedules::{ScheduleChange, ScheduleDefaults},
 };
 use crate::{
     Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, board::BoardHub,
-    bus::Bus, router::Router, runtime_context::RuntimeContext, signals::AgentSignal, visibility,
+    bus::Bus, router::Router, runtime_context::RuntimeContext, schedules::ScheduleNews,
+    signals::AgentSignal, visibility,
 };
 
 /// A client's way to the runtime. Cheap to clone.
@@ -56,6 +61,7 @@ pub struct Handle {
     owner: Owner,
     bus: Arc<Bus>,
     boards: Arc<BoardHub>,
+    schedule_news: Arc<ScheduleNews>,
     agents: Option<HostedAgents>,
 }
 
@@ -74,6 +80,7 @@ impl Handle {
             owner: context.owner.clone(),
             bus: context.bus.clone(),
             boards: context.boards.clone(),
+            schedule_news: context.schedule_news.clone(),
             agents: Some(HostedAgents { context, router }),
         }
     }
@@ -87,8 +94,15 @@ impl Handle {
             owner: Owner::this_process(),
             bus: Arc::default(),
             boards,
+            schedule_news: Arc::default(),
             agents: None,
         }
+    }
+
+    /// The agents of this process, for its services.
+    pub(crate) fn hosted(&self) -> Option<(Arc<RuntimeContext>, Arc<Router>)> {
+        let agents = self.agents.as_ref()?;
+        Some((agents.context.clone(), agents.router.clone()))
     }
 
     /// Carries out a command. Events tell what comes of it.

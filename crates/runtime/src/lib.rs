@@ -43,6 +43,8 @@ mod runtime;
 mod runtime_context;
 mod runtime_options;
 pub mod saved_rules;
+pub mod scheduler;
+mod schedules;
 mod services;
 mod signals;
 pub mod skill_tools;
@@ -66,7 +68,8 @@ pub use error::Error;
 pub use handle::{
     AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ConnectorAccess, Handle,
     InvitedPerson, IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, OutboxQuery,
-    Queries, RequestKey, TOKEN_PREFIX, gather_spans,
+    Queries, RequestKey, ScheduleChange, ScheduleDefaults, ScheduleNotice, ScheduleWatch,
+    TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

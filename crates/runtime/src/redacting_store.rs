@@ -8,18 +8,21 @@ mod outbox;
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Account, BlobId, Command, Event, Lane, MessageId, Principal, Session, SessionId, Timestamp,
-    Usage, text_visitor,
+    Account, BlobId, Command, Event, Lane, MessageId, Principal, RunId, Session, SessionId,
+    Timestamp, Usage, text_visitor,
 };
 use rooftree_store::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
-    ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxChange,
-    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
-    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending, PersonRow,
-    PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
-    SearchHit, SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow,
-    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
+    ClaimOutcome, CommandRow, FiringOutcome, FiringWork, IdempotencyOutcome, IdempotentRequest,
+    InboxChange, InboxChangeOutcome, InboxItem, InboxPost, InboxStore, IncidentRow, Inquiry,
+    InquiryAnswer, InquiryHistoryFilter, JournalSearch, NewSessionRow, OccurrenceFilter,
+    OccurrenceReview, OccurrenceRow, OccurrenceUpdate, OutboxBody, OutputPiece, Owner, Pending,
+    PersonRow, PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter,
+    RunRow, ScheduleFilter, ScheduleFiring, SchedulePlan, ScheduleRow, ScheduleStore,
+    ScheduleWrite, ScheduleWriteOutcome, ScheduledWork, SearchHit, SessionFilter, SessionPatch,
+    SessionStore, Store, StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter,
+    UsageRow, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -99,6 +102,16 @@ impl RedactingStore {
 
     fn some_audit_cleaned(&self, entry: Option<AuditEntry>) -> Option<AuditEntry> {
         entry.map(|entry| self.audit_cleaned(entry))
+    }
+
+    fn plan_cleaned(&self, plan: &mut SchedulePlan) {
+        match &mut plan.work {
+            ScheduledWork::Prompt { text } => self.text(text),
+            ScheduledWork::Command { command } => self.text(command),
+        }
+        if let Some(gate) = &mut plan.gate {
+            self.text(&mut gate.command);
+        }
     }
 
     fn request_cleaned(&self, mut request: IdempotentRequest) -> IdempotentRequest {
@@ -515,6 +528,131 @@ impl BoardStore for RedactingStore {
 
     fn mark_read(&self, mark: ReadMark) -> Pending<bool> {
         self.store.mark_read(mark)
+    }
+}
+
+impl ScheduleStore for RedactingStore {
+    fn write_schedule(&self, mut write: ScheduleWrite) -> Pending<ScheduleWriteOutcome> {
+        if let Some(content) = &mut write.content {
+            self.text(&mut content.name);
+            text_visitor::optional(&mut content.disabled_reason, &|text| {
+                self.secrets.clean(text)
+            });
+            self.plan_cleaned(&mut content.plan);
+        }
+        self.secrets.clean_principal(&mut write.by);
+        write.audit = self.some_audit_cleaned(write.audit);
+        self.store.write_schedule(write)
+    }
+
+    fn schedule(&self, id: &str) -> Pending<Option<ScheduleRow>> {
+        self.store.schedule(id)
+    }
+
+    fn schedules(&self, filter: ScheduleFilter) -> Pending<Vec<ScheduleRow>> {
+        self.store.schedules(filter)
+    }
+
+    fn due_schedules(&self, now: Timestamp, limit: usize) -> Pending<Vec<ScheduleRow>> {
+        self.store.due_schedules(now, limit)
+    }
+
+    fn next_due(&self) -> Pending<Option<Timestamp>> {
+        self.store.next_due()
+    }
+
+    fn put_off_schedule(&self, row: &ScheduleRow, until: Timestamp) -> Pending<bool> {
+        self.store.put_off_schedule(row, until)
+    }
+
+    fn fire(&self, mut firing: ScheduleFiring) -> Pending<FiringOutcome> {
+        for fired in &mut firing.schedules {
+            text_visitor::optional(&mut fired.gate_state, &|text| self.secrets.clean(text));
+        }
+        firing.work = match firing.work {
+            FiringWork::Post { open, post, run } => FiringWork::Post {
+                open: open.map(|new| Box::new(self.session_cleaned(*new))),
+                post: Box::new(self.post_cleaned(*post)),
+                run,
+            },
+            FiringWork::Skip {
+                reason,
+                mut detail,
+                state,
+                needs_review,
+            } => {
+                text_visitor::optional(&mut detail, &|text| self.secrets.clean(text));
+                FiringWork::Skip {
+                    reason,
+                    detail,
+                    state,
+                    needs_review,
+                }
+            }
+            FiringWork::Command => FiringWork::Command,
+        };
+        self.store.fire(firing)
+    }
+
+    fn settle_occurrence(&self, mut update: OccurrenceUpdate) -> Pending<bool> {
+        for text in [&mut update.reason, &mut update.detail, &mut update.answer] {
+            text_visitor::optional(text, &|text| self.secrets.clean(text));
+        }
+        self.store.settle_occurrence(update)
+    }
+
+    fn set_next_check(&self, run: &RunId, at: Timestamp) -> Pending<bool> {
+        self.store.set_next_check(run, at)
+    }
+
+    fn occurrences(&self, filter: OccurrenceFilter) -> Pending<Vec<OccurrenceRow>> {
+        self.store.occurrences(filter)
+    }
+
+    fn occurrences_of_run(&self, run: &RunId) -> Pending<Vec<OccurrenceRow>> {
+        self.store.occurrences_of_run(run)
+    }
+
+    fn unreviewed_occurrences(&self, limit: usize) -> Pending<Vec<OccurrenceRow>> {
+        self.store.unreviewed_occurrences(limit)
+    }
+
+    fn open_occurrences(&self) -> Pending<Vec<OccurrenceRow>> {
+        self.store.open_occurrences()
+    }
+
+    fn schedule_usage(&self, id: &str, since: Timestamp) -> Pending<(u64, f64)> {
+        self.store.schedule_usage(id, since)
+    }
+
+    fn review_occurrence(&self, mut review: OccurrenceReview) -> Pending<bool> {
+        for text in [&mut review.gate_state, &mut review.disable] {
+            text_visitor::optional(text, &|text| self.secrets.clean(text));
+        }
+        if let Some(incident) = &mut review.incident {
+            self.text(&mut incident.signature);
+            self.text(&mut incident.words);
+        }
+        for post in &mut review.outbox {
+            if let OutboxBody::Text { text } = &mut post.body {
+                self.text(text);
+            }
+        }
+        self.store.review_occurrence(review)
+    }
+
+    fn incidents(&self, schedule: &str) -> Pending<Vec<IncidentRow>> {
+        self.store.incidents(schedule)
+    }
+
+    fn acknowledge_incident(
+        &self,
+        schedule: &str,
+        signature: &str,
+        audit: Option<AuditEntry>,
+    ) -> Pending<bool> {
+        let audit = self.some_audit_cleaned(audit);
+        self.store.acknowledge_incident(schedule, signature, audit)
     }
 }
 

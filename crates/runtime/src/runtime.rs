@@ -73,6 +73,11 @@ impl AgentRuntime {
         unfinished_sessions::list(&self.context).await
     }
 
+    /// Starts one more service. It is stopped before all others.
+    pub fn add_service(&mut self, service: Service) {
+        self.services.add(service, &self.handle);
+    }
+
     /// Its services, in the order of their start.
     pub fn services(&self) -> Vec<&'static str> {
         self.services.names()

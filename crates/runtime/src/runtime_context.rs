@@ -21,7 +21,8 @@ use crate::{
     call_socket::CallSocket, chat_activity::ChatActivity, delegation_registry::DelegationRegistry,
     hooks::SessionTracker, mcp_scope, rate_limiter::RateLimiter,
     resolved_agent::ResolvedAgentCache, resting_sessions::RestingSessions,
-    runtime_options::RuntimeOptions, saved_rules::SavedRules, signals::AwakeSessions,
+    runtime_options::RuntimeOptions, saved_rules::SavedRules, schedules::ScheduleNews,
+    signals::AwakeSessions,
 };
 
 /// Lease of a claim: how long it lives without being renewed.
@@ -51,6 +52,8 @@ pub(crate) struct RuntimeContext {
     pub(crate) mode_changes: Mutex<HashSet<SessionId>>,
     /// Whether this process goes on with every session that was left unfinished, as a server does.
     pub(crate) takes_all: AtomicBool,
+    /// Tells of changes of schedules in this process.
+    pub(crate) schedule_news: Arc<ScheduleNews>,
     /// What agents want done with other sessions than their own.
     pub(crate) session_actions: mpsc::UnboundedSender<SessionAction>,
     /// Who works for a chat, and whether there is something to deliver.
@@ -93,6 +96,7 @@ impl RuntimeContext {
             awake: AwakeSessions::default(),
             mode_changes: Mutex::default(),
             takes_all: AtomicBool::new(false),
+            schedule_news: Arc::default(),
             session_actions,
             chats: ChatActivity::default(),
         };

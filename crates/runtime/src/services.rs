@@ -47,6 +47,11 @@ impl RunningServices {
         Self(services.into_iter().map(start).collect())
     }
 
+    /// Starts one more.
+    pub(crate) fn add(&mut self, service: Service, handle: &Handle) {
+        self.0.push((service.name, (service.start)(handle)));
+    }
+
     /// Invariant: services are stopped in the reverse order of their start, each before the next one: a service may
     /// use those that were started before it until it has stopped.
     pub(crate) async fn stop(self) {

@@ -23,6 +23,7 @@ mod order;
 mod outbox;
 mod past_runs;
 mod records;
+mod schedules;
 mod sessions;
 
 use std::sync::Arc;
@@ -63,6 +64,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         forks::CHECKS,
         past_runs::CHECKS,
         records::CHECKS,
+        schedules::CHECKS,
         inquiries::CHECKS,
         order::CHECKS,
         outbox::CHECKS,

@@ -16,6 +16,7 @@ pub mod outbox;
 mod owner;
 pub mod pending;
 pub mod records;
+pub mod schedules;
 pub mod sqlite;
 pub mod store;
 pub mod verify;
@@ -48,17 +49,24 @@ pub use records::{
 };
 pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;
+pub use schedules::{
+    CatchUp, FiredSchedule, FiringOutcome, FiringWork, GateCommand, IncidentReport, IncidentRow,
+    IncidentState, OccurrenceFilter, OccurrenceReview, OccurrenceRow, OccurrenceState,
+    OccurrenceUpdate, Overlap, Pacing, ScheduleBudget, ScheduleContent, ScheduleEvent,
+    ScheduleFilter, ScheduleFiring, ScheduleKind, SchedulePlan, ScheduleRow, ScheduleWrite,
+    ScheduleWriteOutcome, ScheduledSession, ScheduledWork, SkippedOccurrence,
+};
 pub use sqlite::SqliteStore;
 pub use store::{
-    AccessStore, BoardStore, InboxStore, OutboxStore, QuestionStore, RowStore, SessionStore, Store,
-    TaskStore, WorkerStore,
+    AccessStore, BoardStore, InboxStore, OutboxStore, QuestionStore, RowStore, ScheduleStore,
+    SessionStore, Store, TaskStore, WorkerStore,
 };
 pub use worker_claim::{WorkerClaim, WorkerClaimOutcome};
 
 /// All traits of a store, for callers that hold a store type instead of `dyn Store`.
 pub mod prelude {
     pub use crate::store::{
-        AccessStore, BoardStore, InboxStore, OutboxStore, QuestionStore, RowStore, SessionStore,
-        Store, TaskStore, WorkerStore,
+        AccessStore, BoardStore, InboxStore, OutboxStore, QuestionStore, RowStore, ScheduleStore,
+        SessionStore, Store, TaskStore, WorkerStore,
     };
 }

@@ -38,6 +38,7 @@ pub mod restore;
 mod rules;
 mod runs;
 pub mod salvage;
+mod schedules;
 mod schema;
 mod search;
 mod sessions;

@@ -6,6 +6,7 @@ mod inbox;
 mod outbox;
 mod questions;
 mod rows;
+mod schedules;
 mod sessions;
 mod tasks;
 mod workers;
@@ -18,6 +19,7 @@ pub use self::inbox::InboxStore;
 pub use self::outbox::OutboxStore;
 pub use self::questions::QuestionStore;
 pub use self::rows::RowStore;
+pub use self::schedules::ScheduleStore;
 pub use self::sessions::SessionStore;
 pub use self::tasks::TaskStore;
 pub use self::workers::WorkerStore;
@@ -43,6 +45,7 @@ pub trait Store:
     + BoardStore
     + OutboxStore
     + WorkerStore
+    + ScheduleStore
     + Send
     + Sync
 {

@@ -14,6 +14,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
     &[
         &["assembly"],
         &["runtime"],
+        &["scheduler"],
         &["services"],
         &["handle"],
         &["router"],
@@ -43,6 +44,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
             "inquiries",
             "redacting_store",
             "saved_rules",
+            "schedules",
         ],
         &["exposure", "hooks"],
         &[

@@ -19,7 +19,10 @@ use clap::Args;
 use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
-use rooftree_runtime::{ApprovalSource, Handle, SystemClock};
+use rooftree_runtime::{
+    ApprovalSource, Handle, SystemClock,
+    scheduler::{self, SchedulerOptions},
+};
 use rooftree_server::{
     AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions, UiSource,
 };
@@ -203,7 +206,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         memory: environment.memory(),
         servers: gathered.setup(environment),
     };
-    let runtime = plan.start(environment)?;
+    let mut runtime = plan.start(environment)?;
     let handle = runtime.handle();
     let loaded = handle.load_api_agents(&owner()).await;
     for found in loaded.map_err(|error| error.problem())? {
@@ -240,7 +243,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         let (link, code) = (link.unwrap_or_default(), code.unwrap_or_default());
         Ok(format!("listening on {url}{words}\n{link}{code}"))
     };
-    let done = match announced.await {
+    let announced = announced.await;
+    // Only now: agents made over the API must be there, and what was interrupted goes on first.
+    runtime.add_service(scheduler::service(SchedulerOptions::default()));
+    let done = match announced {
         Ok(words) => serve(server, &mut leaving, &words).await,
         Err(problem) => Err(problem),
     };

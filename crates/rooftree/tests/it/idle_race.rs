@@ -17,14 +17,16 @@ use rooftree::{
 use rooftree_store::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
-    ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxChange,
-    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
-    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutboxCounts, OutboxFailure, OutboxFilter,
-    OutboxHeads, OutboxPart, OutboxPost, OutboxRow, OutboxState, OutboxStore, OutboxWish,
-    OutputPiece, Owner, PartReceipt, Pending, PersonRow, PostReceipt, QuestionStore, ReadMark,
-    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
-    SessionStore, StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
-    WorkerClaim, WorkerClaimOutcome, WorkerStore, verify::VerifyReport,
+    ClaimOutcome, CommandRow, FiringOutcome, IdempotencyOutcome, IdempotentRequest, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, IncidentRow, Inquiry, InquiryAnswer,
+    InquiryHistoryFilter, JournalSearch, NewSessionRow, OccurrenceFilter, OccurrenceReview,
+    OccurrenceRow, OccurrenceUpdate, OutboxCounts, OutboxFailure, OutboxFilter, OutboxHeads,
+    OutboxPart, OutboxPost, OutboxRow, OutboxState, OutboxStore, OutboxWish, OutputPiece, Owner,
+    PartReceipt, Pending, PersonRow, PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow,
+    RuleVersion, RunFilter, RunRow, ScheduleFilter, ScheduleFiring, ScheduleRow, ScheduleStore,
+    ScheduleWrite, ScheduleWriteOutcome, SearchHit, SessionFilter, SessionPatch, SessionStore,
+    StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, WorkerClaim,
+    WorkerClaimOutcome, WorkerStore, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -199,6 +201,28 @@ impl WorkerStore for Interrupted {
         fn claim_worker(name: &str, owner: &Owner, now: Timestamp, until: Timestamp) -> Pending<WorkerClaimOutcome>;
         fn renew_worker(claim: &WorkerClaim, until: Timestamp) -> Pending<()>;
         fn release_worker(claim: WorkerClaim) -> Pending<()>;
+    }
+}
+
+impl ScheduleStore for Interrupted {
+    passed_on! {
+        fn write_schedule(write: ScheduleWrite) -> Pending<ScheduleWriteOutcome>;
+        fn schedule(id: &str) -> Pending<Option<ScheduleRow>>;
+        fn schedules(filter: ScheduleFilter) -> Pending<Vec<ScheduleRow>>;
+        fn due_schedules(now: Timestamp, limit: usize) -> Pending<Vec<ScheduleRow>>;
+        fn next_due() -> Pending<Option<Timestamp>>;
+        fn put_off_schedule(row: &ScheduleRow, until: Timestamp) -> Pending<bool>;
+        fn fire(firing: ScheduleFiring) -> Pending<FiringOutcome>;
+        fn settle_occurrence(update: OccurrenceUpdate) -> Pending<bool>;
+        fn set_next_check(run: &RunId, at: Timestamp) -> Pending<bool>;
+        fn occurrences(filter: OccurrenceFilter) -> Pending<Vec<OccurrenceRow>>;
+        fn occurrences_of_run(run: &RunId) -> Pending<Vec<OccurrenceRow>>;
+        fn unreviewed_occurrences(limit: usize) -> Pending<Vec<OccurrenceRow>>;
+        fn open_occurrences() -> Pending<Vec<OccurrenceRow>>;
+        fn schedule_usage(id: &str, since: Timestamp) -> Pending<(u64, f64)>;
+        fn review_occurrence(review: OccurrenceReview) -> Pending<bool>;
+        fn incidents(schedule: &str) -> Pending<Vec<IncidentRow>>;
+        fn acknowledge_incident(schedule: &str, signature: &str, audit: Option<AuditEntry>) -> Pending<bool>;
     }
 }
 

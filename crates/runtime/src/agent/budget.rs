@@ -14,8 +14,39 @@ const FIRST_ANSWER: u64 = 500;
 
 /// Remaining budget of the run in US dollars, if it is bounded.
 pub(super) fn left(agent: &AgentActor) -> Option<f64> {
-    let allowed = agent.resolved.limits.max_cost_usd?;
+    let allowed = allowed(agent)?;
     Some((allowed - spent(agent)).max(0.0))
+}
+
+/// US dollars the run may cost, if that is bounded: by its agent, its mandate or its schedule.
+fn allowed(agent: &AgentActor) -> Option<f64> {
+    let scheduled = agent.history.run().and_then(|run| run.budget?.usd);
+    let bounds = [agent.resolved.limits.max_cost_usd, scheduled];
+    bounds.into_iter().flatten().reduce(f64::min)
+}
+
+/// Says that the run must end if the next question does not fit the tokens that its schedule allows.
+fn lacks_tokens(agent: &mut AgentActor) -> bool {
+    let Some(run) = agent.history.run() else {
+        return false;
+    };
+    let Some(allowed) = run.budget.and_then(|budget| budget.tokens) else {
+        return false;
+    };
+    let used = run.progress.usage.total() + run.progress.delegated.total();
+    let next = agent.model.window.tokens(prompt::estimate(agent));
+    if used + next <= allowed {
+        return false;
+    }
+    agent.note(EventBody::Notice {
+        level: NoticeLevel::Warning,
+        code: "budget".into(),
+        message: format!(
+            "{used} of {allowed} tokens are used, and the next question would need about {next}."
+        ),
+        hint: Some("raise the tokens that the schedule allows for one run".into()),
+    });
+    true
 }
 
 /// Cost of the run, including delegated runs and what is reserved for tasks at work.
@@ -34,7 +65,10 @@ fn spent(agent: &AgentActor) -> f64 {
 
 /// Says that the run must end, and why, if the next question does not fit its budget.
 pub(super) fn exhausted(agent: &mut AgentActor, model: &Model) -> Option<RunEndReason> {
-    let allowed = agent.resolved.limits.max_cost_usd?;
+    if lacks_tokens(agent) {
+        return Some(RunEndReason::Budget);
+    }
+    let allowed = allowed(agent)?;
     let run = agent.history.run()?;
     let spent = spent(agent);
     let answer = run

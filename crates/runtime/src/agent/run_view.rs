@@ -8,8 +8,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    Answer, CallId, ChatTarget, ErrorCode, Mandate, MessageId, Origin, Outcome, RunBounds, RunId,
-    RunStatus, SessionId, SpawnGroup, Timestamp, ToolCall, Usage,
+    Answer, CallId, ChatTarget, ErrorCode, Mandate, MessageId, Origin, Outcome, RunBounds,
+    RunBudget, RunId, RunStatus, SessionId, SpawnGroup, Timestamp, ToolCall, Usage,
     event::{
         AnswerFinding, AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunEnd,
         RunMode, SkillNote, StopReason, ToolRecord,
@@ -60,6 +60,8 @@ pub struct RunView {
     pub mandate: Option<Box<Mandate>>,
     /// Where its answer goes.
     pub route: RunRoute,
+    /// What it may cost, if its schedule says so.
+    pub budget: Option<RunBudget>,
     /// Whether it makes one call that was requested by a client and not by the model.
     pub is_directed: bool,
     /// Whether it writes what the session that this conversation came from is told.
@@ -257,6 +259,7 @@ impl RunView {
             title: String::new(),
             mandate: None,
             route: RunRoute::Inside,
+            budget: None,
             is_directed: false,
             hands_back: false,
             rights: RunRights::default(),

@@ -40,7 +40,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         return Ok(());
     };
     failpoint::reach_at("run.settling", agent.depth());
-    let mail = run.mail;
+    let (mail, mode) = (run.mail, run.mode);
     let mut bodies: Vec<EventBody> = limits::tool_limit_notice(&end, &agent.history)
         .into_iter()
         .collect();
@@ -106,6 +106,9 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
     if has_said {
         failpoint::reach_at("outbox.posted", agent.depth());
         agent.context.chats.note_posted();
+    }
+    if mode == RunMode::Scheduled {
+        agent.context.schedule_news.tell();
     }
     if let Some((mandate, end)) = told {
         failpoint::reach_at("reply.telling", agent.depth());

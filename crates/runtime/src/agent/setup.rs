@@ -124,8 +124,9 @@ impl AgentActor {
     }
 }
 
-/// The run that a run belongs to in the tree of runs. One that was woken begins a tree of its own.
+/// The run that a run belongs to in the tree of runs. One that was woken or scheduled begins a tree of its own.
 fn delegating_run(mandate: Option<&Mandate>) -> Option<RunId> {
-    let mandate = mandate.filter(|mandate| mandate.mode != RunMode::Woken)?;
+    let mandate =
+        mandate.filter(|mandate| !matches!(mandate.mode, RunMode::Woken | RunMode::Scheduled))?;
     Some(mandate.parent.run.clone())
 }

@@ -56,6 +56,7 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
             .message
             .mandate
             .as_ref()
+            .filter(|mandate| mandate.mode != RunMode::Scheduled)
             .map(|mandate| mandate.parent.clone()),
         policy: Some(Box::new(agent.policy_note())),
         bounds: Some(Box::new(agent.run_bounds())),
@@ -69,6 +70,7 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
     commit.bodies.push(started);
     if item.lane == Lane::Mail {
         commit.bodies.push(entering(agent, item));
+        commit.bodies.extend(fired(&item.message));
         commit
             .bodies
             .extend(item.message.call.as_deref().map(asked_for));
@@ -81,6 +83,17 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
     agent.append(commit);
     agent.send_notices();
     Ok(())
+}
+
+/// The due time that the message is an occurrence of, if a schedule sent it.
+fn fired(message: &Message) -> Option<EventBody> {
+    let Origin::Schedule { schedule, due, .. } = &message.origin else {
+        return None;
+    };
+    Some(EventBody::ScheduleFired {
+        schedule: schedule.clone(),
+        due: (*due)?,
+    })
 }
 
 /// Models with a smaller window than this, in tokens, are told only what they need.

@@ -17,7 +17,9 @@ use super::{
     encoded_event::EncodedEvent,
     inbox::{self, EncodedPost, PlacedMessage},
     inbox_counters::RecipientFilter,
-    inquiries, outbox, rules, shared_text, tasks,
+    inquiries, outbox, rules,
+    schedules::occurrences::{self, OccurrenceStep},
+    shared_text, tasks,
     usage::{self, UsageEntry},
 };
 use crate::{AppendBatch, Error, failpoint, hash_chain};
@@ -53,6 +55,8 @@ pub(crate) struct EncodedBatch {
     settled: Vec<String>,
     /// What the events used.
     used: Vec<UsageEntry>,
+    /// What they change in the occurrences of schedules.
+    occurrences: Vec<OccurrenceStep>,
     /// What they change on the board.
     steps: Vec<ActivityStep>,
 }
@@ -108,6 +112,10 @@ impl EncodedBatch {
             .iter()
             .filter_map(|event| ActivityStep::of(event.borrow()))
             .collect();
+        let occurrences = events
+            .iter()
+            .filter_map(|event| OccurrenceStep::of(event.borrow()))
+            .collect();
         let events = events
             .iter()
             .map(|event| EncodedEvent::new(event.borrow()))
@@ -120,6 +128,7 @@ impl EncodedBatch {
             blobs,
             settled,
             used,
+            occurrences,
             steps,
         })
     }
@@ -196,6 +205,9 @@ pub(crate) fn append(
     }
     for entry in &sealed.used {
         usage::add(connection, place.number, entry)?;
+    }
+    for step in &sealed.occurrences {
+        occurrences::note(connection, step)?;
     }
     for task in &batch.tasks {
         tasks::put(connection, task)?;

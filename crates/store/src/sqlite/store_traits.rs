@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Account, BlobId, Event, Lane, MessageId, Session, SessionId, Timestamp, Usage,
+    Account, BlobId, Event, Lane, MessageId, RunId, Session, SessionId, Timestamp, Usage,
 };
 use tokio::sync::watch;
 
@@ -18,19 +18,22 @@ use super::{
     claims::ClaimRequest,
     commands, foreground, inbox, inbox_changes,
     inbox_counters::RecipientFilter,
-    inquiries, journal, read_marks, rules, runs, search, sessions, task_output, tasks, unfinished,
-    usage, verify,
+    inquiries, journal, read_marks, rules, runs, schedules,
+    schedules::{firing, incidents, occurrences},
+    search, sessions, task_output, tasks, unfinished, usage, verify,
     writer::{Durability, Writer},
 };
 use crate::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
-    ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxChange,
-    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
-    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending, PersonRow,
-    PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
-    SearchHit, SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow,
-    TaskStore, TokenHash, UsageFilter, UsageRow, hash_chain, verify::VerifyReport,
+    ClaimOutcome, CommandRow, FiringOutcome, IdempotencyOutcome, IdempotentRequest, InboxChange,
+    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, IncidentRow, Inquiry, InquiryAnswer,
+    InquiryHistoryFilter, JournalSearch, NewSessionRow, OccurrenceFilter, OccurrenceReview,
+    OccurrenceRow, OccurrenceUpdate, OutputPiece, Owner, Pending, PersonRow, PostReceipt,
+    QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, ScheduleFilter,
+    ScheduleFiring, ScheduleRow, ScheduleStore, ScheduleWrite, ScheduleWriteOutcome, SearchHit,
+    SessionFilter, SessionPatch, SessionStore, Store, StoredAnswer, TaskFilter, TaskRow, TaskStore,
+    TokenHash, UsageFilter, UsageRow, hash_chain, verify::VerifyReport,
 };
 
 impl SessionStore for SqliteStore {
@@ -426,6 +429,90 @@ impl BoardStore for SqliteStore {
     fn mark_read(&self, mark: ReadMark) -> Pending<bool> {
         self.write_for(Durability::Sight, move |connection| {
             read_marks::put(connection, &mark)
+        })
+    }
+}
+
+impl ScheduleStore for SqliteStore {
+    fn write_schedule(&self, write: ScheduleWrite) -> Pending<ScheduleWriteOutcome> {
+        self.write(move |connection| schedules::write(connection, &write))
+    }
+
+    fn schedule(&self, id: &str) -> Pending<Option<ScheduleRow>> {
+        let id = id.to_owned();
+        self.read(move |connection| schedules::one(connection, &id))
+    }
+
+    fn schedules(&self, filter: ScheduleFilter) -> Pending<Vec<ScheduleRow>> {
+        self.read(move |connection| schedules::list(connection, &filter))
+    }
+
+    fn due_schedules(&self, now: Timestamp, limit: usize) -> Pending<Vec<ScheduleRow>> {
+        self.read(move |connection| schedules::due(connection, now, limit))
+    }
+
+    fn next_due(&self) -> Pending<Option<Timestamp>> {
+        self.read(schedules::next_due)
+    }
+
+    fn put_off_schedule(&self, row: &ScheduleRow, until: Timestamp) -> Pending<bool> {
+        let row = row.clone();
+        self.write(move |connection| schedules::put_off(connection, &row, until))
+    }
+
+    fn fire(&self, firing: ScheduleFiring) -> Pending<FiringOutcome> {
+        self.write(move |connection| firing::fire(connection, &firing))
+    }
+
+    fn settle_occurrence(&self, update: OccurrenceUpdate) -> Pending<bool> {
+        self.write(move |connection| occurrences::settle(connection, &update))
+    }
+
+    fn set_next_check(&self, run: &RunId, at: Timestamp) -> Pending<bool> {
+        let run = run.clone();
+        self.write(move |connection| occurrences::set_next_check(connection, &run, at))
+    }
+
+    fn occurrences(&self, filter: OccurrenceFilter) -> Pending<Vec<OccurrenceRow>> {
+        self.read(move |connection| occurrences::list(connection, &filter))
+    }
+
+    fn occurrences_of_run(&self, run: &RunId) -> Pending<Vec<OccurrenceRow>> {
+        let run = run.clone();
+        self.read(move |connection| occurrences::of_run(connection, &run))
+    }
+
+    fn unreviewed_occurrences(&self, limit: usize) -> Pending<Vec<OccurrenceRow>> {
+        self.read(move |connection| occurrences::unreviewed(connection, limit))
+    }
+
+    fn open_occurrences(&self) -> Pending<Vec<OccurrenceRow>> {
+        self.read(occurrences::open)
+    }
+
+    fn schedule_usage(&self, id: &str, since: Timestamp) -> Pending<(u64, f64)> {
+        let id = id.to_owned();
+        self.read(move |connection| occurrences::used(connection, &id, since))
+    }
+
+    fn review_occurrence(&self, review: OccurrenceReview) -> Pending<bool> {
+        self.write(move |connection| occurrences::review(connection, &review))
+    }
+
+    fn incidents(&self, schedule: &str) -> Pending<Vec<IncidentRow>> {
+        let schedule = schedule.to_owned();
+        self.read(move |connection| incidents::list(connection, &schedule))
+    }
+
+    fn acknowledge_incident(
+        &self,
+        schedule: &str,
+        signature: &str,
+        audit: Option<AuditEntry>,
+    ) -> Pending<bool> {
+        let (schedule, signature) = (schedule.to_owned(), signature.to_owned());
+        self.write(move |connection| {
+            incidents::acknowledge(connection, &schedule, &signature, audit.as_ref())
         })
     }
 }

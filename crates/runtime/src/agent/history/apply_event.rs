@@ -45,6 +45,10 @@ impl History {
         if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
             run.mail = Some(position);
             run.mandate.clone_from(&message.mandate);
+            run.budget = match &message.origin {
+                Origin::Schedule { budget, .. } => *budget,
+                _ => None,
+            };
             run.is_directed = message.call.is_some();
             run.hands_back = hand_back::is_request(message);
         }

@@ -247,6 +247,7 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
             schedule: payload.to_owned(),
             due: None,
             target: None,
+            budget: None,
         },
         Origin::System {
             about: payload.to_owned(),

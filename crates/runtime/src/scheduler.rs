@@ -1,0 +1,238 @@
+//! The scheduler: a service that sleeps until a schedule is due, fires it, and reviews what became of it.
+//!
+//! Several processes may run one on the same store. Each due time has one occurrence, whose primary key decides between
+//! them; a firing is one transaction with its message. What is due stands in the store and nowhere else, so a scheduler
+//! that starts has nothing to restore.
+
+mod fire;
+mod gate;
+mod message;
+mod preflight;
+mod review;
+mod shell_command;
+mod tick;
+
+use std::{sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use rooftree_protocol::{Account, ChatTarget, Timestamp};
+use rooftree_store::{
+    OccurrenceRow, OccurrenceState, OccurrenceUpdate, ScheduleKind, ScheduleRow, SessionPatch,
+    Store,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Error, Handle, Service, router::Router, runtime_context::RuntimeContext, schedules,
+    services::StopService,
+};
+
+/// The longest sleep: the wall clock may be set, or the machine may have slept.
+const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// The sleep after the store has failed.
+const AFTER_ERROR: Duration = Duration::from_secs(5);
+/// Schedules that are read at a time.
+const PAGE: usize = 64;
+/// How long a command without a model may take.
+const COMMAND_TIME: Duration = Duration::from_secs(600);
+/// How long an occurrence may be open whose session has nothing left to do.
+const LOST_AFTER: i64 = 60_000;
+
+/// Says whether there is a connector of this name.
+pub type KnownConnector = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// The direct chat of a person, to whom failures are told.
+pub type OwnerChat = Arc<dyn Fn(&Account) -> Option<ChatTarget> + Send + Sync>;
+
+/// What a scheduler is told about the program around it.
+#[derive(Clone, Default)]
+pub struct SchedulerOptions {
+    /// The connectors there are; none: they are not looked at before a schedule fires.
+    pub connectors: Option<KnownConnector>,
+    /// Where failures are told that a schedule names no chat for; none: on the board alone.
+    pub owner_chat: Option<OwnerChat>,
+}
+
+/// The scheduler as a service of a runtime. Started by a server.
+pub fn service(options: SchedulerOptions) -> Service {
+    Service::new("scheduler", move |handle| start(handle, options))
+}
+
+fn start(handle: &Handle, options: SchedulerOptions) -> StopService {
+    let Some((context, router)) = handle.hosted() else {
+        return Box::new(|| async {}.boxed());
+    };
+    let stop = CancellationToken::new();
+    let scheduler = Scheduler {
+        context,
+        router,
+        options,
+        stop: stop.clone(),
+    };
+    let work = tokio::spawn(Arc::new(scheduler).work());
+    Box::new(move || {
+        stop.cancel();
+        work.map(drop).boxed()
+    })
+}
+
+struct Scheduler {
+    context: Arc<RuntimeContext>,
+    router: Arc<Router>,
+    options: SchedulerOptions,
+    stop: CancellationToken,
+}
+
+impl Scheduler {
+    async fn work(self: Arc<Self>) {
+        let mut news = self.context.schedule_news.subscribe();
+        let mut changes = self.store().changes();
+        loop {
+            news.mark_unchanged();
+            changes.mark_unchanged();
+            let pause = match self.look().await {
+                Ok(pause) => pause,
+                // The store tells its own trouble to everybody else too.
+                Err(_) => AFTER_ERROR,
+            };
+            let sleep = self.context.clock().sleep(pause);
+            tokio::select! {
+                () = self.stop.cancelled() => return,
+                () = self.context.closing.cancelled() => return,
+                () = sleep => {}
+                _ = news.changed() => {}
+                _ = changes.changed() => {}
+            }
+        }
+    }
+
+    fn store(&self) -> &Arc<dyn Store> {
+        self.context.store()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.context.now()
+    }
+
+    /// Does what is to be done by now, and says how long there is nothing to do.
+    async fn look(self: &Arc<Self>) -> Result<Duration, Error> {
+        self.give_up_lost().await?;
+        self.review_all().await?;
+        loop {
+            let due = self.store().due_schedules(self.now(), PAGE).await?;
+            let is_all = due.len() < PAGE;
+            self.handle_due(due).await?;
+            if is_all {
+                break;
+            }
+        }
+        self.review_all().await?;
+        let now = self.now();
+        let next = self.store().next_due().await?;
+        let pause = next.map_or(LONGEST_SLEEP, |next| {
+            Duration::from_millis(u64::try_from(next.0 - now.0).unwrap_or(0))
+        });
+        Ok(pause.clamp(Duration::from_millis(1), LONGEST_SLEEP))
+    }
+
+    /// Handles schedules whose time has come. Heartbeats of one agent are handled together.
+    async fn handle_due(self: &Arc<Self>, due: Vec<ScheduleRow>) -> Result<(), Error> {
+        let open = self.store().open_occurrences().await?;
+        let mut beats: Vec<Vec<fire::DueSchedule>> = Vec::new();
+        for row in due {
+            let is_heartbeat = row.plan.kind == ScheduleKind::Heartbeat;
+            let Some(one) = self.decided(row, &open).await? else {
+                continue;
+            };
+            if !is_heartbeat {
+                self.begin(vec![one]).await?;
+                continue;
+            }
+            match beats.iter_mut().find(|group| one.beats_with(group)) {
+                Some(group) => group.push(one),
+                None => beats.push(vec![one]),
+            }
+        }
+        for group in beats {
+            self.begin(group).await?;
+        }
+        Ok(())
+    }
+
+    /// Settles occurrences of which nobody will tell the end: their session has nothing left to do, or the process that
+    /// ran their command is gone.
+    async fn give_up_lost(&self) -> Result<(), Error> {
+        let now = self.now();
+        let longest = i64::try_from(COMMAND_TIME.as_millis()).unwrap_or(i64::MAX) + LOST_AFTER;
+        let open = self.store().open_occurrences().await?;
+        let old = |one: &OccurrenceRow, age: i64| now.0 - one.started_at.0 > age;
+        if !open.iter().any(|one| old(one, LOST_AFTER)) {
+            return Ok(());
+        }
+        let unfinished = self.store().unfinished().await?;
+        for one in open {
+            let is_lost = match &one.session {
+                Some(session) => old(&one, LOST_AFTER) && !unfinished.contains(session),
+                None => old(&one, longest),
+            };
+            if is_lost {
+                let settled = self.store().settle_occurrence(OccurrenceUpdate {
+                    schedule: one.schedule,
+                    due: one.due,
+                    state: OccurrenceState::Unknown,
+                    reason: Some("unknown".to_owned()),
+                    detail: None,
+                    answer: None,
+                    at: now,
+                });
+                settled.await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reviews all occurrences that are over.
+    async fn review_all(&self) -> Result<(), Error> {
+        loop {
+            let over = self.store().unreviewed_occurrences(PAGE).await?;
+            for one in &over {
+                self.review(one).await?;
+            }
+            if over.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn review(&self, one: &OccurrenceRow) -> Result<(), Error> {
+        let Some(row) = self.store().schedule(&one.schedule).await? else {
+            return Ok(());
+        };
+        let known = self.store().incidents(&row.id).await?;
+        let chat = self.options.owner_chat.as_ref();
+        let chat = chat.and_then(|chat| chat(&row.account));
+        let review = review::review(&row, one, &known, chat.as_ref(), self.now());
+        let is_new = self.store().review_occurrence(review).await?;
+        if is_new {
+            self.put_away(&row, one).await?;
+            self.context.schedule_news.tell_watchers();
+        }
+        Ok(())
+    }
+
+    /// A heartbeat that had nothing to say leaves no session behind in lists.
+    async fn put_away(&self, row: &ScheduleRow, one: &OccurrenceRow) -> Result<(), Error> {
+        let is_silent = one.answer.as_deref().is_some_and(schedules::is_silent);
+        let is_done = one.state == OccurrenceState::Completed;
+        let (Some(session), true) = (&one.session, is_silent && is_done) else {
+            return Ok(());
+        };
+        if row.plan.kind == ScheduleKind::Heartbeat {
+            let patch = SessionPatch {
+                deleted_at: Some(Some(self.now())),
+                ..SessionPatch::default()
+            };
+            self.store().update(session, patch).await?;
+        }
+        Ok(())
+    }
+}
