@@ -36,6 +36,7 @@ fn scheduled(to: Option<ChatTarget>) -> Origin {
         schedule: "morning".into(),
         due: Some(Timestamp(1)),
         target: to,
+        budget: None,
     }
 }
 
