@@ -8,6 +8,8 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+#[cfg(feature = "discord")]
+mod discord_gateway;
 mod external;
 mod loopback;
 mod telegram_poll;
