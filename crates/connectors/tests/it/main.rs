@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod conformance;
 #[cfg(feature = "discord")]
 mod discord_gateway;
 mod external;
