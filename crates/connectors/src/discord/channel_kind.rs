@@ -1,4 +1,4 @@
-//! What a channel of Discord is: a thread of another one, a channel of a server, or a direct chat.
+//! Kind of a Discord channel: a thread of another one, a channel of a server, or a direct chat.
 
 /// What a channel is.
 #[derive(Clone, Debug, PartialEq, Eq)]

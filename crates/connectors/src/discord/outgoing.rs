@@ -1,4 +1,4 @@
-//! Bodies of Discord requests that send: text, buttons, replies; nobody is ever mentioned by a message of an agent.
+//! Bodies of Discord requests that send: text, buttons, replies; a message of an agent mentions no person.
 
 use serde_json::{Value, json};
 
