@@ -105,7 +105,7 @@ export function screens({rich, child, run}) {
     {name: 'session', path: `/s/${rich}`, ready: '.card.permission'},
     {name: 'session-unfolded', path: `/s/${rich}`, ready: '.card.permission', act: unfold},
     {name: 'child', path: `/s/${rich}?child=${child}`, ready: '.item.end'},
-    {name: 'sessions', path: '/sessions', ready: '.session-row'},
+    {name: 'sessions', path: '/sessions', ready: '.state-word.needs_you'},
     {name: 'agents', path: '/agents', ready: 'rt-agents a[href^="/agents/"]'},
     {name: 'agent-editor', path: '/agents/lead', ready: 'rt-agent-editor h1'},
     {name: 'trace', path: `/trace/${run}`, ready: 'rt-trace .agent-badge, rt-trace .badge, rt-trace [role="row"]'},

@@ -43,7 +43,8 @@ test('three runs of one agent are one box and one arrow, expanded they are three
 
 test('a box is reached and opened with the keyboard, and keeps the focus while the trace is read again', async () => {
   const page = await graph();
-  const box = page.getByRole('button', {name: /^explore: 3 runs, 3 done, 0 tool calls, [\d.]+k tokens/});
+  const box = page.getByRole('button', {name: /^explore 3\/3 runs · [\d.]+k · \$/});
+  assert.match(await box.getAttribute('aria-description') ?? '', /^3 runs, 3 done, 0 tool calls, [\d.]+k tokens, \$/);
   await box.focus();
   await page.keyboard.press('Enter');
   await page.waitForSelector('.span-detail');

@@ -68,7 +68,7 @@ export class GraphView {
     from.forEach((element, at) => {
       const style = getComputedStyle(element);
       for (const name of STYLES) to[at].setAttribute(name, style.getPropertyValue(name));
-      for (const name of ['class', 'style', 'tabindex', 'role', 'data-key', 'aria-pressed']) to[at].removeAttribute(name);
+      for (const name of ['class', 'style', 'tabindex', 'role', 'data-key', 'aria-pressed', 'aria-description']) to[at].removeAttribute(name);
     });
     copy.prepend(h('svg:rect', {width: '100%', height: '100%', fill: getComputedStyle(this.scroll).backgroundColor}));
     return new XMLSerializer().serializeToString(copy);
@@ -102,15 +102,16 @@ function drawnNode(node, {x, y}, isSelected, choose) {
   const {class: color, style = {}} = agentColor(node.agent);
   const first = node.runs > 1 ? `${node.done}/${node.runs} runs` : duration(node.time);
   const facts = [node.failed ? `${node.failed} failed` : node.open ? `${node.open} at work` : first, tokens(node.tokens), money(node.cost, node.isPriced)].join(' · ');
-  const words = `${node.agent}: ${count(node.runs, 'run')}, ${node.done} done${node.failed ? `, ${node.failed} failed` : ''}${node.open ? `, ${node.open} at work` : ''}, ${count(node.calls, 'tool call')}, ${tokens(node.tokens)} tokens, ${money(node.cost, node.isPriced)}`;
+  const words = `${count(node.runs, 'run')}, ${node.done} done${node.failed ? `, ${node.failed} failed` : ''}${node.open ? `, ${node.open} at work` : ''}, ${count(node.calls, 'tool call')}, ${tokens(node.tokens)} tokens, ${money(node.cost, node.isPriced)}`;
   const name = [...node.agent].length > MOST_LETTERS ? `${[...node.agent].slice(0, MOST_LETTERS - 1).join('')}…` : node.agent;
-  return h('svg:g', {class: `node ${color}${node.failed ? ' failed' : ''}${node.open ? ' open' : ''}`, style, data: {key: node.key}, transform: `translate(${x} ${y})`, role: 'button', tabindex: '0', 'aria-label': words, 'aria-pressed': String(isSelected), onclick: choose,
+  return h('svg:g', {class: `node ${color}${node.failed ? ' failed' : ''}${node.open ? ' open' : ''}`, style, data: {key: node.key}, transform: `translate(${x} ${y})`, role: 'button', tabindex: '0', 'aria-description': words, 'aria-pressed': String(isSelected), onclick: choose,
     onkeydown: (/** @type {KeyboardEvent} */ event) => { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(); } }},
+  // Its name is what is written in it; the rest is its description.
   h('svg:g', {'aria-hidden': 'true'},
     h('svg:title', null, words),
     h('svg:rect', {class: 'node-box', width: NODE.width, height: NODE.height, rx: 8}),
     h('svg:rect', {class: 'node-mark', x: 12, y: 16, width: 32, height: 32, rx: 8}),
-    h('svg:text', {class: 'node-glyph', x: 28, y: 37}, agentGlyph(node.agent)),
-    h('svg:text', {class: 'node-name', x: 56, y: 28}, name),
-    h('svg:text', {class: 'node-facts', x: 56, y: 47}, facts)));
+    h('svg:text', {class: 'node-glyph', x: 28, y: 37}, agentGlyph(node.agent))),
+  h('svg:text', {class: 'node-name', x: 56, y: 28}, name), ' ',
+  h('svg:text', {class: 'node-facts', x: 56, y: 47}, facts));
 }
