@@ -27,7 +27,6 @@ mod chat_emulator;
 mod connections;
 mod conversations;
 mod delivery;
-mod delivery_kills;
 mod holding;
 mod leaving;
 mod listening;
