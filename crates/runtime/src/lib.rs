@@ -66,7 +66,7 @@ pub use error::Error;
 pub use handle::{
     AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ConnectorAccess, Handle,
     InvitedPerson, IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, OutboxQuery,
-    Queries, RequestKey, TOKEN_PREFIX, gather_spans,
+    OutboxRows, Queries, RequestKey, TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;
