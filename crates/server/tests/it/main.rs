@@ -14,6 +14,7 @@ mod api_agent_files;
 mod api_context;
 mod api_document;
 mod api_idempotency;
+mod api_outbox;
 mod api_permissions;
 mod api_questions;
 mod api_runs;
