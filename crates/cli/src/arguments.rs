@@ -64,6 +64,8 @@ pub enum CliCommand {
     /// Have agents work at set times: add, list, pause, history
     #[command(visible_alias = "schedule")]
     Schedules(LazyArguments<commands::schedules::Arguments>),
+    /// Messages to chats: list them, deliver one again, or give one up
+    Outbox(LazyArguments<commands::outbox::Arguments>),
     /// Diagnose the installation: settings, keys, models, sandbox, database
     Doctor(LazyArguments<commands::doctor::Arguments>),
     /// Copy all sessions to one file, also while the server runs, and verify the copy

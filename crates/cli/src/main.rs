@@ -51,7 +51,7 @@ use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
         agents, audit, auth, backup, board, call, can, complete, completions, config, demo, doctor,
-        hooks as hooking, init, man, mcp, models, permissions, person, restore, run, runs,
+        hooks as hooking, init, man, mcp, models, outbox, permissions, person, restore, run, runs,
         schedules, serve, service, sessions, sessions::SessionsOutcome, tasks, token, tools,
         trust as trusting, usage, version, why,
     },
@@ -169,6 +169,9 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         CliCommand::Token(LazyArguments(arguments)) => token::execute(arguments, environment).await,
         CliCommand::Person(LazyArguments(arguments)) => {
             person::execute(arguments, environment).await
+        }
+        CliCommand::Outbox(LazyArguments(arguments)) => {
+            outbox::execute(arguments, environment).await
         }
         CliCommand::Audit(LazyArguments(arguments)) => audit::execute(arguments, environment).await,
         CliCommand::Usage(LazyArguments(arguments)) => usage::execute(arguments, environment).await,

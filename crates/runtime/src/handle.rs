@@ -41,7 +41,7 @@ pub use self::{
     api_agents::{AgentChange, AgentChangeOutcome},
     attachment::AttachedFile,
     files::{AuditedFileChange, FileChangeIntent},
-    outbox::{ConnectorAccess, OutboxQuery},
+    outbox::{ConnectorAccess, OutboxQuery, OutboxRows},
     queries::{ListPage, Queries},
     run_spans::gather_spans,
     schedule_watch::{ScheduleNotice, ScheduleWatch},

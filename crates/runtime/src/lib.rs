@@ -68,8 +68,8 @@ pub use error::Error;
 pub use handle::{
     AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ConnectorAccess, Handle,
     InvitedPerson, IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, OutboxQuery,
-    Queries, RequestKey, ScheduleChange, ScheduleDefaults, ScheduleNotice, ScheduleWatch,
-    TOKEN_PREFIX, gather_spans,
+    OutboxRows, Queries, RequestKey, ScheduleChange, ScheduleDefaults, ScheduleNotice,
+    ScheduleWatch, TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

@@ -23,6 +23,7 @@ mod inquiry_types;
 mod login;
 mod messages;
 mod openapi;
+mod outbox;
 mod page;
 mod permissions;
 mod persons;
@@ -104,6 +105,7 @@ fn routes() -> Vec<ApiRoute> {
         tokens::routes(),
         persons::routes(),
         audit::routes(),
+        outbox::routes(),
     ];
     let routes = parts.into_iter().flatten();
     routes.map(ApiRoute::with_key_header).collect()

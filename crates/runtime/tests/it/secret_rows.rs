@@ -7,7 +7,9 @@ use rooftree_providers::scripted::say;
 use rooftree_runtime::Clock;
 use rooftree_store::{
     AccessLinkRow, AccessTokenRow, AuditEntry, AuditPhase, BoardQuery, IdempotencyOutcome,
-    IdempotentRequest, LinkPurpose, PersonRole, PersonRow, StoredAnswer, TokenHash,
+    IdempotentRequest, LinkPurpose, OutboxBody, OutboxFailure, OutboxFilter, OutboxKind,
+    OutboxPost, OutboxState, OutboxWish, Owner, PersonRole, PersonRow, StoredAnswer, TokenHash,
+    WorkerClaimOutcome,
 };
 use rooftree_testkit::{
     TestRuntime, TestRuntimeBuilder, owner,
@@ -173,5 +175,77 @@ async fn the_board_and_past_runs_tell_no_secrets() {
     let read = format!("{board:?} {past:?}");
     assert!(read.contains(session.as_str()), "{read}");
     assert_silent("the board", &read, &canaries);
+    assert_silent("the database", &database(runtime.path()), &canaries);
+}
+
+#[tokio::test]
+async fn messages_to_chats_their_parts_and_failures_hold_no_secrets() {
+    let (canaries, told) = canaries(24);
+    let runtime = TestRuntimeBuilder::new([]).build();
+    let (store, at) = (runtime.store(), runtime.clock.now());
+    let bodies = [
+        OutboxBody::Text { text: told.clone() },
+        OutboxBody::Inquiry {
+            inquiry: "per_1".into(),
+            text: told.clone(),
+        },
+        OutboxBody::Outcome {
+            inquiry: "per_1".into(),
+            text: told.clone(),
+        },
+        OutboxBody::File {
+            blob: rooftree_protocol::BlobId::from_digest(&[1; 32]),
+            name: told.clone(),
+            media_type: "text/plain".into(),
+            caption: told.clone(),
+        },
+    ];
+    for (n, body) in bodies.into_iter().enumerate() {
+        let post = OutboxPost {
+            id: format!("out_{n}"),
+            key: format!("key {n}"),
+            account: Account::default(),
+            session: None,
+            run: None,
+            kind: OutboxKind::Notice,
+            target: "telegram:1".parse().unwrap(),
+            body,
+            at,
+        };
+        store.post_outbox(post, entry(&told, at)).await.unwrap();
+    }
+    let asked = store.claim_worker("delivery:telegram", &Owner::this_process(), at, at);
+    let WorkerClaimOutcome::Granted(claim) = asked.await.unwrap() else {
+        panic!("held")
+    };
+    let part = json!({"body": {"kind": "text", "text": told}}).to_string();
+    let planned = store.plan_outbox(&claim, "out_0", vec![part.clone(), told.clone()]);
+    let planned = planned.await.unwrap();
+    let kept = serde_json::from_str::<serde_json::Value>(&planned[0].body);
+    assert!(kept.is_ok(), "a part stays JSON");
+    store.begin_part(&claim, "out_0", 0, part).await.unwrap();
+    let failure = OutboxFailure {
+        id: "out_0".into(),
+        part: 0,
+        state: OutboxState::Dead,
+        is_unknown: false,
+        counts: true,
+        not_before: at,
+        class: "auth".into(),
+        error: told.clone(),
+        at,
+    };
+    store.part_failed(&claim, failure).await.unwrap();
+    let wish = OutboxWish::Drop;
+    let changed = store.change_outbox("out_0", wish, at, entry(&told, at));
+    changed.await.unwrap();
+    let filter = OutboxFilter {
+        tenant: "default".into(),
+        limit: 9,
+        ..OutboxFilter::default()
+    };
+    let read = format!("{:?}", store.outbox(filter).await.unwrap());
+    assert!(read.contains("[redacted: github token]"), "{read}");
+    assert_silent("what is read", &read, &canaries);
     assert_silent("the database", &database(runtime.path()), &canaries);
 }
