@@ -34,6 +34,7 @@ pub(crate) mod route_table;
 mod rules;
 mod run_types;
 mod runs;
+mod schedules;
 mod session_actions;
 mod session_types;
 mod sessions;
@@ -102,6 +103,7 @@ fn routes() -> Vec<ApiRoute> {
         tokens::routes(),
         persons::routes(),
         audit::routes(),
+        schedules::routes(),
     ];
     let routes = parts.into_iter().flatten();
     routes.map(ApiRoute::with_key_header).collect()

@@ -44,10 +44,7 @@ async fn repair(runtime: &TestRuntime, id: &str) {
         ..ScheduleDraft::default()
     };
     let handle = &runtime.handle;
-    handle
-        .change_schedule(&owner(), id, &other, None)
-        .await
-        .unwrap();
+    handle.change_schedule(&owner(), id, &other).await.unwrap();
 }
 
 async fn incident(runtime: &TestRuntime, id: &str) -> (IncidentState, u64) {
@@ -86,7 +83,7 @@ async fn ten_failures_in_a_row_switch_a_schedule_off() {
     };
     let handle = &runtime.handle;
     handle
-        .change_schedule(&owner(), &added.id, &on, None)
+        .change_schedule(&owner(), &added.id, &on)
         .await
         .unwrap();
     let row = runtime.store().schedule(&added.id).await.unwrap().unwrap();

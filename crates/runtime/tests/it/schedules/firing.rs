@@ -80,7 +80,7 @@ async fn a_paused_schedule_does_not_fire_and_one_run_by_hand_does() {
     };
     let handle = &runtime.handle;
     handle
-        .change_schedule(&owner(), &added.id, &off, None)
+        .change_schedule(&owner(), &added.id, &off)
         .await
         .unwrap();
     live(&runtime, 1200, 600).await;
@@ -91,7 +91,7 @@ async fn a_paused_schedule_does_not_fire_and_one_run_by_hand_does() {
         ..ScheduleDraft::default()
     };
     handle
-        .change_schedule(&owner(), "morning", &on, None)
+        .change_schedule(&owner(), "morning", &on)
         .await
         .unwrap();
     handle.run_schedule(&owner(), &added.id).await.unwrap();
