@@ -174,11 +174,12 @@ impl RuntimePlan {
 
 /// Leaves out the tools that ask the user if no client can answer.
 fn groups(approvals: ApprovalSource) -> Vec<SessionTools> {
-    let mut groups = SessionTools::ALL;
-    if let (ApprovalSource::Nobody, [.., people]) = (approvals, &mut groups) {
-        *people = SessionTools::PeopleWithoutQuestions;
-    }
-    groups.to_vec()
+    let groups = SessionTools::ALL.into_iter();
+    let offered = groups.map(|group| match (approvals, group) {
+        (ApprovalSource::Nobody, SessionTools::People) => SessionTools::PeopleWithoutQuestions,
+        (_, group) => group,
+    });
+    offered.collect()
 }
 
 /// Precedence: command line, then settings, then the default; never more than the widest mode.

@@ -97,6 +97,8 @@ impl StreamCursors {
             StreamFrame::Topic(topic) => {
                 if topic.topic() == "board" {
                     self.request.board = Some(topic.rev.clone());
+                } else if let Some(rev) = self.request.topics.get_mut(topic.topic()) {
+                    rev.clone_from(&topic.rev);
                 }
                 FrameCheck::Deliver
             }

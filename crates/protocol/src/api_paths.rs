@@ -137,6 +137,20 @@ pub const PERSONS: &str = "/persons";
 pub const PERSON: &str = "/persons/{person}";
 /// `POST` makes a one-time link for another browser of a person.
 pub const PERSON_LINKS: &str = "/persons/{person}/links";
+/// Schedules.
+pub const SCHEDULES: &str = "/schedules";
+/// `POST` says what a written form means.
+pub const SCHEDULE_PREVIEW: &str = "/schedules/preview";
+/// One schedule.
+pub const SCHEDULE: &str = "/schedules/{schedule}";
+/// `POST` has a schedule run now.
+pub const SCHEDULE_RUN: &str = "/schedules/{schedule}/run";
+/// `POST` switches a schedule off.
+pub const SCHEDULE_PAUSE: &str = "/schedules/{schedule}/pause";
+/// `POST` switches a schedule on.
+pub const SCHEDULE_RESUME: &str = "/schedules/{schedule}/resume";
+/// What became of the due times of a schedule.
+pub const SCHEDULE_HISTORY: &str = "/schedules/{schedule}/history";
 /// The audit log.
 pub const AUDIT: &str = "/audit";
 /// Messages to chats.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::{RunId, SessionId, Timestamp};
@@ -43,16 +43,25 @@ pub struct ScheduleDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// A command whose exit code decides each time: 0 fire, 1 skip, anything else an error. Empty: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "null_is_empty"
+    )]
     pub gate: Option<String>,
     /// The model. Without one, that of the agent when the schedule is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The chat to which the result is delivered, such as `telegram:123`. Empty: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "null_is_empty"
+    )]
     pub target: Option<String>,
     /// The chat to which failures are told. Empty: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "null_is_empty"
+    )]
     pub fail_target: Option<String>,
     /// What happens if the run before is not over: `skip` or `queue`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,11 +85,23 @@ pub struct ScheduleDraft {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day_usd: Option<f64>,
     /// The part of the day in which it fires, such as `08:00-22:00`. Empty: all of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "null_is_empty"
+    )]
     pub active_hours: Option<String>,
     /// Whether it fires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
+    /// The revision it must have; absent: whichever it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rev: Option<u64>,
+}
+
+/// A null that is written takes away what is there.
+fn null_is_empty<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let written = Option::<String>::deserialize(from)?;
+    Ok(Some(written.unwrap_or_default()))
 }
 
 /// A schedule, as it is listed.

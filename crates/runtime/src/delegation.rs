@@ -379,3 +379,20 @@ fn child_row(caller: &Caller, agent: &str, call: &rooftree_protocol::CallId) -> 
         at: runtime.now(),
     }
 }
+
+/// The most that a run may do which an agent schedules for another time: no more than it may itself.
+pub(crate) fn scheduled_rights(
+    caller: &Caller,
+    definition: &rooftree_protocol::AgentDefinition,
+    call: &rooftree_protocol::CallId,
+) -> Mandate {
+    let most = rights::at_most(caller, definition, call, false);
+    let below = caller.depth();
+    Mandate {
+        mode: RunMode::Scheduled,
+        above: Vec::new(),
+        depth_limit: most.depth_limit.map(|depth| depth.saturating_sub(below)),
+        model: caller.model.clone(),
+        ..most
+    }
+}

@@ -43,6 +43,7 @@ mod runtime;
 mod runtime_context;
 mod runtime_options;
 pub mod saved_rules;
+pub mod schedule_tools;
 pub mod scheduler;
 mod schedules;
 mod services;

@@ -29,6 +29,8 @@ use crate::{
 
 /// The longest sleep: the wall clock may be set, or the machine may have slept.
 const LONGEST_SLEEP: Duration = Duration::from_secs(60);
+/// A step of the clock between two looks at it that makes a computed sleep wrong.
+const CLOCK_JUMP: Duration = Duration::from_millis(500);
 /// The sleep after the store has failed.
 const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// Schedules that are read at a time.
@@ -89,12 +91,16 @@ impl Scheduler {
         loop {
             news.mark_unchanged();
             changes.mark_unchanged();
-            let pause = match self.look().await {
-                Ok(pause) => pause,
+            let until = match self.look().await {
+                Ok(until) => until,
                 // The store tells its own trouble to everybody else too.
-                Err(_) => AFTER_ERROR,
+                Err(_) => self.now().after(AFTER_ERROR),
             };
-            let sleep = self.context.clock().sleep(pause);
+            let before = self.now();
+            let sleep = self.context.clock().sleep(until.since(before));
+            if self.now().since(before) > CLOCK_JUMP {
+                continue;
+            }
             tokio::select! {
                 () = self.stop.cancelled() => return,
                 () = self.context.closing.cancelled() => return,
@@ -113,12 +119,13 @@ impl Scheduler {
         self.context.now()
     }
 
-    /// Does what is to be done by now, and says how long there is nothing to do.
-    async fn look(self: &Arc<Self>) -> Result<Duration, Error> {
+    /// Does what is to be done by now, and says until when there is nothing to do.
+    async fn look(self: &Arc<Self>) -> Result<Timestamp, Error> {
+        let now = self.now();
         self.give_up_lost().await?;
         self.review_all().await?;
         loop {
-            let due = self.store().due_schedules(self.now(), PAGE).await?;
+            let due = self.store().due_schedules(now, PAGE).await?;
             let is_all = due.len() < PAGE;
             self.handle_due(due).await?;
             if is_all {
@@ -126,12 +133,10 @@ impl Scheduler {
             }
         }
         self.review_all().await?;
-        let now = self.now();
         let next = self.store().next_due().await?;
-        let pause = next.map_or(LONGEST_SLEEP, |next| {
-            Duration::from_millis(u64::try_from(next.0 - now.0).unwrap_or(0))
-        });
-        Ok(pause.clamp(Duration::from_millis(1), LONGEST_SLEEP))
+        let latest = now.after(LONGEST_SLEEP);
+        let earliest = Timestamp(now.0 + 1);
+        Ok(next.map_or(latest, |next| next.clamp(earliest, latest)))
     }
 
     /// Handles schedules whose time has come. Heartbeats of one agent are handled together.

@@ -36,6 +36,7 @@ pub(crate) mod route_table;
 mod rules;
 mod run_types;
 mod runs;
+mod schedules;
 mod session_actions;
 mod session_types;
 mod sessions;
@@ -106,6 +107,7 @@ fn routes() -> Vec<ApiRoute> {
         persons::routes(),
         audit::routes(),
         outbox::routes(),
+        schedules::routes(),
     ];
     let routes = parts.into_iter().flatten();
     routes.map(ApiRoute::with_key_header).collect()

@@ -1,4 +1,4 @@
-//! Declarations of the tools that need a session: delegation, people, memory, skills.
+//! Declarations of the tools that need a session: delegation, people, memory, skills, schedules.
 //!
 //! Their code lives in the crate `runtime`. The declarations stand here because the policy judges calls of these tools
 //! by name, as it does those of all others.
@@ -28,6 +28,14 @@ pub(crate) const ALL: &[&ToolInfo] = &[
     &MEMORY_SEARCH,
     &SKILL,
     &LIST_SKILLS,
+    &SCHEDULE_CREATE,
+    &SCHEDULE_LIST,
+    &SCHEDULE_UPDATE,
+    &SCHEDULE_DELETE,
+    &SCHEDULE_RUN,
+    &NEXT_CHECK,
+    &SCHEDULE_MEMORY_READ,
+    &SCHEDULE_MEMORY_WRITE,
 ];
 
 /// Asking changes nothing: what the other agent does is judged when it does it.
@@ -233,4 +241,89 @@ pub const LIST_SKILLS: ToolInfo = ToolInfo {
     aliases: &["list_skills"],
     subject: ToolSubject::None,
     ..SKILL
+};
+
+/// A tool for schedules of the person whose session it is. What a schedule does is judged when it does it, with no more
+/// rights than the agent had that made it.
+const fn schedules(name: &'static str) -> ToolInfo {
+    ToolInfo {
+        name,
+        kind: ToolKind::Think,
+        effect: Effect::LocalMutation,
+        needs_caller: true,
+        subject: ToolSubject::Name("schedule"),
+        capabilities: &["schedules"],
+        needs_working_copy: false,
+        exposed_as: ExposedAs::Function,
+        offer: ToolOffer::WhenNamed,
+        ..ToolInfo::UNDECLARED
+    }
+}
+
+/// Makes a schedule or a task of a heartbeat.
+pub const SCHEDULE_CREATE: ToolInfo = ToolInfo {
+    aliases: &["add_cron", "heartbeat_add", "scheduled_sessions_create"],
+    subject: ToolSubject::Name("when"),
+    ..schedules("ScheduleCreate")
+};
+
+/// Lists schedules, or shows one.
+pub const SCHEDULE_LIST: ToolInfo = ToolInfo {
+    aliases: &[
+        "cron_read_task",
+        "heartbeat_list",
+        "scheduled_sessions_list",
+    ],
+    effect: Effect::ReadOnly,
+    ..schedules("ScheduleList")
+};
+
+/// Changes a schedule that an agent made.
+pub const SCHEDULE_UPDATE: ToolInfo = ToolInfo {
+    aliases: &[
+        "scheduled_sessions_update",
+        "scheduled_sessions_enable",
+        "scheduled_sessions_disable",
+    ],
+    ..schedules("ScheduleUpdate")
+};
+
+/// Removes a schedule that an agent made.
+pub const SCHEDULE_DELETE: ToolInfo = ToolInfo {
+    aliases: &[
+        "cron_delete_task",
+        "heartbeat_remove",
+        "scheduled_sessions_delete",
+    ],
+    ..schedules("ScheduleDelete")
+};
+
+/// Has a schedule that an agent made run now.
+pub const SCHEDULE_RUN: ToolInfo = ToolInfo {
+    aliases: &["heartbeat_run", "scheduled_sessions_run"],
+    ..schedules("ScheduleRun")
+};
+
+/// Says, within a scheduled run, when the schedule is due next.
+pub const NEXT_CHECK: ToolInfo = ToolInfo {
+    aliases: &["next_check"],
+    repeat: Some(Repeat::Idempotent),
+    subject: ToolSubject::None,
+    ..schedules("NextCheck")
+};
+
+/// Reads the memory of the schedule whose run this is.
+pub const SCHEDULE_MEMORY_READ: ToolInfo = ToolInfo {
+    aliases: &["cron_read_memory"],
+    effect: Effect::ReadOnly,
+    subject: ToolSubject::None,
+    ..schedules("ScheduleMemoryRead")
+};
+
+/// Writes the memory of the schedule whose run this is.
+pub const SCHEDULE_MEMORY_WRITE: ToolInfo = ToolInfo {
+    aliases: &["cron_write_memory"],
+    repeat: Some(Repeat::Idempotent),
+    subject: ToolSubject::None,
+    ..schedules("ScheduleMemoryWrite")
 };

@@ -16,6 +16,9 @@ pub struct StreamRequest {
     /// The board: after which revision; an empty text for all of it, absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub board: Option<String>,
+    /// Other topics by name: after which revision; an empty text for all of it. There is `schedules`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub topics: BTreeMap<String, String>,
     /// Only events of these types; `run.*` means all that begin with `run.`. Empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
@@ -32,6 +35,7 @@ impl Default for StreamRequest {
         Self {
             sessions: BTreeMap::new(),
             board: None,
+            topics: BTreeMap::new(),
             types: Vec::new(),
             deltas: true,
             html: false,

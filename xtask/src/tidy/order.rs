@@ -18,6 +18,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         &["services"],
         &["handle"],
         &["router"],
+        &["schedule_tools"],
         &["delegation", "people_tools", "memory_tools", "skill_tools"],
         &["agent"],
         &["caller", "inbox", "tasks", "unfinished_sessions"],

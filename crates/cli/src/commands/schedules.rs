@@ -347,7 +347,7 @@ async fn changed(
     id: &str,
     draft: &ScheduleDraft,
 ) -> Result<rooftree_protocol::ScheduleInfo, Problem> {
-    let outcome = handle.change_schedule(who, id, draft, None).await;
+    let outcome = handle.change_schedule(who, id, draft).await;
     match outcome.map_err(|error| error.problem())? {
         ScheduleChange::Changed(Some(info)) => Ok(*info),
         ScheduleChange::Changed(None) | ScheduleChange::Differs(_) => Err(Problem::new(

@@ -13,7 +13,7 @@ use rooftree_tools::{
 
 use crate::{
     Clock, SystemClock, delegation, exposure::CallSocketConfig, memory_tools, people_tools,
-    runtime_options::RuntimeTools, skill_tools,
+    runtime_options::RuntimeTools, schedule_tools, skill_tools,
 };
 
 /// Tools that are there without a session.
@@ -60,6 +60,8 @@ pub enum SessionTools {
     Memory,
     /// Loading skills.
     Skills,
+    /// Schedules: making and changing them, and what their runs need.
+    Schedules,
     /// Turning to people: questions, plans, permissions.
     People,
     /// The same without questions, if there is no client that answers them.
@@ -68,13 +70,20 @@ pub enum SessionTools {
 
 impl SessionTools {
     /// All groups, in the order in which models are told of them.
-    pub const ALL: [Self; 4] = [Self::Delegation, Self::Memory, Self::Skills, Self::People];
+    pub const ALL: [Self; 5] = [
+        Self::Delegation,
+        Self::Memory,
+        Self::Skills,
+        Self::People,
+        Self::Schedules,
+    ];
 
     fn added_to(self, tools: &Toolset) -> Toolset {
         match self {
             Self::Delegation => delegation::tools::with_tools(tools),
             Self::Memory => memory_tools::with_tools(tools),
             Self::Skills => skill_tools::with_tools(tools),
+            Self::Schedules => schedule_tools::with_tools(tools),
             Self::People => people_tools::with_tools(tools),
             Self::PeopleWithoutQuestions => {
                 people_tools::without_questions(&people_tools::with_tools(tools))

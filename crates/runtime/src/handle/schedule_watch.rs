@@ -30,6 +30,11 @@ pub struct ScheduleWatch {
 }
 
 impl Handle {
+    /// What revisions of a new stream of rows begin with: no other stream has the same.
+    pub fn stream_boot(&self) -> String {
+        format!("boot_{:016x}", self.clock.entropy() & u128::from(u64::MAX))
+    }
+
     /// Watches the schedules that a principal may see.
     pub fn watch_schedules(&self, who: &Principal) -> ScheduleWatch {
         ScheduleWatch {

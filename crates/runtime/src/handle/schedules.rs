@@ -130,13 +130,12 @@ impl Handle {
         }
     }
 
-    /// Changes a schedule, if it has the expected revision; none: whichever it has.
+    /// Changes a schedule, if it has the revision that the draft names.
     pub async fn change_schedule(
         &self,
         who: &Principal,
         id: &str,
         draft: &ScheduleDraft,
-        expected: Option<u64>,
     ) -> Result<ScheduleChange, Error> {
         refuse_commands(who, draft)?;
         let row = self.schedule_row(who, id).await?;
@@ -153,7 +152,7 @@ impl Handle {
             now: self.now(),
         };
         let content = content_of(draft, Some(&row), &defaults)?;
-        let revision = expected.unwrap_or(row.revision);
+        let revision = draft.rev.unwrap_or(row.revision);
         self.write_schedule(who, &row.account, (&row.id, Some(revision)), Some(content))
             .await
     }

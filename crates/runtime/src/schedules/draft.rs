@@ -72,10 +72,10 @@ pub(crate) fn content_of(
     }
     Ok(ScheduleContent {
         name,
-        disabled_reason: (!enabled).then(|| {
-            let known = known.and_then(|row| row.disabled_reason.clone());
-            known.unwrap_or_else(|| "paused".to_owned())
-        }),
+        // Switched off by a person: that needs no reason.
+        disabled_reason: known
+            .filter(|_| !enabled && draft.enabled.is_none())
+            .and_then(|row| row.disabled_reason.clone()),
         plan,
         enabled,
         next_due,

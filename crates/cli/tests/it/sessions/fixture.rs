@@ -178,6 +178,7 @@ impl<'a> Writer<'a> {
             model: Some("scripted/talk.toml".into()),
             cwd: "/somewhere".into(),
             parent: None,
+            chat: None,
             connector_key: None,
             chat: None,
             account: Default::default(),

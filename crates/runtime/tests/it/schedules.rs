@@ -1,0 +1,9 @@
+//! Schedules: fired once, skipped with a reason, reviewed, with the rights of their maker.
+
+mod failures;
+mod firing;
+mod fixture;
+mod gates;
+mod heartbeat;
+mod missed;
+mod restarts;
