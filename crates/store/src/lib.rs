@@ -8,6 +8,7 @@ pub mod audit;
 pub mod board;
 pub mod claim;
 pub mod conformance;
+pub mod connectors;
 pub mod error;
 mod hash_chain;
 pub mod inquiries;
@@ -27,6 +28,11 @@ pub use access::{
 pub use audit::{AuditEntry, AuditPhase, AuditRow};
 pub use board::{BoardChild, BoardCursor, BoardQuery, BoardRecord, BoardRecords, ReadMark};
 pub use claim::{Claim, ClaimOutcome, ClaimedSession, Owner};
+pub use connectors::{
+    ChatBinding, ChatBindingWrite, ChatIdentity, ConnectorFields, ConnectorHealth, ConnectorRow,
+    ConnectorWrite, ConnectorWriteOutcome, InboundKey, PairingBounds, PairingOffer, PairingRow,
+    PairingUse,
+};
 pub use error::Error;
 pub use hash_chain::blob_id;
 pub use inquiries::{
@@ -46,13 +52,14 @@ pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;
 pub use sqlite::SqliteStore;
 pub use store::{
-    AccessStore, BoardStore, InboxStore, QuestionStore, RowStore, SessionStore, Store, TaskStore,
+    AccessStore, BoardStore, ConnectorStore, InboxStore, QuestionStore, RowStore, SessionStore,
+    Store, TaskStore,
 };
 
 /// All traits of a store, for callers that hold a store type instead of `dyn Store`.
 pub mod prelude {
     pub use crate::store::{
-        AccessStore, BoardStore, InboxStore, QuestionStore, RowStore, SessionStore, Store,
-        TaskStore,
+        AccessStore, BoardStore, ConnectorStore, InboxStore, QuestionStore, RowStore, SessionStore,
+        Store, TaskStore,
     };
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod board;
+mod connectors;
 mod inbox;
 mod questions;
 mod rows;
@@ -12,6 +13,7 @@ use tokio::sync::watch;
 
 pub use self::access::AccessStore;
 pub use self::board::BoardStore;
+pub use self::connectors::ConnectorStore;
 pub use self::inbox::InboxStore;
 pub use self::questions::QuestionStore;
 pub use self::rows::RowStore;
@@ -37,6 +39,7 @@ pub trait Store:
     + RowStore
     + AccessStore
     + BoardStore
+    + ConnectorStore
     + Send
     + Sync
 {
