@@ -62,8 +62,9 @@ pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
 pub use handle::{
-    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, Handle, InvitedPerson,
-    IssuedLink, IssuedToken, ListPage, NewAccessLink, NewAccessToken, Queries, RequestKey,
+    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ChatAddress, ChatMessage,
+    ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing, IssuedToken, ListPage,
+    NewAccessLink, NewAccessToken, NewPairing, PAIRING_CODE_CHARS, Queries, RequestKey,
     TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;

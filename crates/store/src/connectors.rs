@@ -156,6 +156,8 @@ pub enum PairingOffer {
 pub struct PairingUse {
     /// SHA-256 of the connector and the code.
     pub digest: TokenHash,
+    /// Whom the code was given to; none if it is one for whoever sends it.
+    pub given_to: Option<String>,
     /// Who the sender becomes.
     pub identity: ChatIdentity,
     /// The entry of the audit log that is written with it.

@@ -230,6 +230,7 @@ impl Handle {
                 delivery: Delivery::Queue,
                 restriction: None,
                 context: None,
+                inbound: Vec::new(),
             };
             let to = Address::Id {
                 id: forked.id.clone(),
@@ -272,6 +273,7 @@ impl Handle {
                     delivery: Delivery::Silent,
                     restriction: None,
                     context: None,
+                    inbound: Vec::new(),
                 };
                 (over.from.session, content)
             }
@@ -283,6 +285,7 @@ impl Handle {
                     delivery: Delivery::Queue,
                     restriction: None,
                     context: None,
+                    inbound: Vec::new(),
                 };
                 (id.clone(), content)
             }

@@ -102,7 +102,7 @@ impl ConnectorStore for RedactingStore {
         let used = PairingUse {
             identity: self.identity_cleaned(used.identity),
             audit: self.some_audit_cleaned(used.audit),
-            digest: used.digest,
+            ..used
         };
         self.store.use_pairing(used, bounds)
     }

@@ -24,7 +24,7 @@ list![
 
 const BOUNDS: PairingBounds = PairingBounds {
     pending: 2,
-    tries: 3,
+    tries: 5,
 };
 
 fn at(seconds: i64) -> Timestamp {
@@ -98,9 +98,10 @@ fn code(code: &str, sender: Option<&str>) -> PairingRow {
     }
 }
 
-fn used(code: &str, identity: ChatIdentity) -> PairingUse {
+fn used(code: &str, given_to: Option<&str>, identity: ChatIdentity) -> PairingUse {
     PairingUse {
         digest: TokenHash::of(code),
+        given_to: given_to.map(str::to_owned),
         identity,
         audit: audited("connector.pair"),
     }
@@ -268,21 +269,25 @@ async fn a_pairing_code_is_used_once_by_the_right_sender_before_it_is_over(store
         let offer = store.offer_pairing(code(text, sender), BOUNDS, None);
         offer.await.unwrap();
     }
-    let try_code = |text: &str, sender: &str, seconds: i64| {
+    let try_code = |text: &str, given_to: Option<&str>, seconds: i64| {
+        let sender = given_to.unwrap_or("7");
         let identity = ChatIdentity {
             paired_at: at(seconds),
             ..identity(sender, "owner")
         };
-        store.use_pairing(used(text, identity), BOUNDS)
+        store.use_pairing(used(text, given_to, identity), BOUNDS)
     };
-    assert!(!try_code("own", "2", 0).await.unwrap(), "it is another's");
-    assert!(!try_code("own", "1", 3600).await.unwrap(), "it is over");
-    assert!(try_code("own", "1", 0).await.unwrap());
-    assert!(try_code("any", "2", 0).await.unwrap());
-    assert!(!try_code("any", "3", 0).await.unwrap(), "once");
+    let own = Some("1");
+    assert!(!try_code("own", Some("2"), 0).await.unwrap(), "another's");
+    assert!(!try_code("own", None, 0).await.unwrap(), "not for anyone");
+    assert!(!try_code("own", own, 3600).await.unwrap(), "it is over");
+    assert!(!try_code("any", own, 0).await.unwrap(), "given to nobody");
+    assert!(try_code("own", own, 0).await.unwrap());
+    assert!(try_code("any", None, 0).await.unwrap());
+    assert!(!try_code("any", None, 0).await.unwrap(), "once");
     let paired = store.chat_identities("default", "home").await.unwrap();
     let senders: Vec<_> = paired.iter().map(|one| one.sender.as_str()).collect();
-    assert_eq!(senders, ["1", "2"]);
+    assert_eq!(senders, ["1", "7"]);
     assert_eq!(
         actions(&store).await,
         ["connector.write", "connector.pair", "connector.pair"]
@@ -295,13 +300,13 @@ async fn wrong_codes_use_up_the_codes_that_wait_for_anyone(store: StoreUnderTest
         let offer = store.offer_pairing(code(text, sender), BOUNDS, None);
         offer.await.unwrap();
     }
-    for guess in ["x", "y", "z"] {
-        let wrong = store.use_pairing(used(guess, identity("9", "owner")), BOUNDS);
+    for guess in ["v", "w", "x", "y", "z"] {
+        let wrong = store.use_pairing(used(guess, None, identity("9", "owner")), BOUNDS);
         assert!(!wrong.await.unwrap());
     }
-    let right = store.use_pairing(used("any", identity("9", "owner")), BOUNDS);
+    let right = store.use_pairing(used("any", None, identity("9", "owner")), BOUNDS);
     assert!(!right.await.unwrap(), "too many tries");
-    let own = store.use_pairing(used("own", identity("1", "owner")), BOUNDS);
+    let own = store.use_pairing(used("own", Some("1"), identity("1", "owner")), BOUNDS);
     assert!(
         own.await.unwrap(),
         "a code for one sender cannot be guessed by another"

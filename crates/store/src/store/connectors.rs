@@ -61,7 +61,7 @@ pub trait ConnectorStore: Send + Sync {
     fn pairings(&self, tenant: &str, connector: &str, now: Timestamp) -> Pending<Vec<PairingRow>>;
 
     /// Uses a code once: keeps the identity and deletes the code. Says whether there was such a code, not over at the
-    /// time of the identity, for this sender or for anyone. If not, every code for anyone counts one more try, and is
+    /// time of the identity, and given to the same. If not, every code for anyone counts one more try, and is
     /// deleted after the last one.
     fn use_pairing(&self, used: PairingUse, bounds: PairingBounds) -> Pending<bool>;
 

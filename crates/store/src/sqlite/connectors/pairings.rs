@@ -92,14 +92,14 @@ pub(crate) fn use_one(
     let deleted = connection
         .prepare_cached(
             "DELETE FROM pairing WHERE tenant = ?1 AND connector = ?2 AND digest = ?3 AND expires_at > ?4
-                 AND (sender IS NULL OR sender = ?5)",
+                 AND sender IS ?5",
         )?
         .execute(params![
             identity.tenant,
             identity.connector,
             used.digest.0,
             identity.paired_at.0,
-            identity.sender
+            used.given_to
         ])?;
     if deleted == 0 {
         count_try(connection, used, bounds)?;
