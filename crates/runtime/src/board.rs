@@ -164,6 +164,7 @@ impl BoardReader {
             },
             usage: record.usage,
             read_upto: record.read_upto,
+            undelivered: record.undelivered,
             session: record.session,
         }
     }

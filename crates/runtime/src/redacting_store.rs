@@ -4,6 +4,7 @@
 //! an agent remembers must be what is stored; see `RuntimeContext::event`.
 
 mod connectors;
+mod outbox;
 
 use std::sync::Arc;
 
@@ -133,6 +134,11 @@ impl RedactingStore {
                 .rules
                 .into_iter()
                 .map(|rule| self.rule_cleaned(rule))
+                .collect(),
+            outbox: batch
+                .outbox
+                .into_iter()
+                .map(|post| self.message_cleaned(post))
                 .collect(),
             ..batch
         }

@@ -1,7 +1,7 @@
 //! Rows of the board as a store gives them, and read marks of persons.
 
 use rooftree_protocol::{Account, Session, SessionId, Timestamp, Usage};
-use rooftree_view::board::SessionActivity;
+use rooftree_view::board::{BoardDelivery, SessionActivity};
 use serde::{Deserialize, Serialize};
 
 use crate::{Inquiry, Owner};
@@ -62,6 +62,8 @@ pub struct BoardRecord {
     pub usage: Usage,
     /// The last event of it that the reader has seen.
     pub read_upto: u64,
+    /// What of it could not be delivered to a chat.
+    pub undelivered: Option<BoardDelivery>,
 }
 
 /// A session with an open run, below another one.

@@ -21,6 +21,7 @@ mod inbox;
 mod inquiries;
 mod journal;
 mod order;
+mod outbox;
 mod past_runs;
 mod records;
 mod sessions;
@@ -66,6 +67,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         records::CHECKS,
         inquiries::CHECKS,
         order::CHECKS,
+        outbox::CHECKS,
     ];
     all.into_iter().flatten()
 }

@@ -20,6 +20,7 @@ pub mod records;
 pub mod sqlite;
 pub mod store;
 pub mod verify;
+pub mod worker_claim;
 
 pub use access::{
     AccessLinkRow, AccessTokenRow, IdempotencyOutcome, IdempotentRequest, LinkPurpose, PersonRole,
@@ -39,7 +40,10 @@ pub use inquiries::{
     AnswerOutcome, Inquiry, InquiryAnswer, InquiryHistoryFilter, RuleRow, RuleVersion,
 };
 pub use journal_pages::JournalPages;
-pub use outbox::{OutboxBody, OutboxKind, OutboxPost};
+pub use outbox::{
+    OutboxBody, OutboxCounts, OutboxFailure, OutboxFilter, OutboxHeads, OutboxKind, OutboxPart,
+    OutboxPost, OutboxRow, OutboxState, OutboxWish, PartReceipt,
+};
 pub use pending::Pending;
 pub use records::{
     AgentRow, AgentWrite, AgentWriteOutcome, AppendBatch, CommandRow, InboxChange,
@@ -52,14 +56,15 @@ pub use rooftree_protocol::{RuleKind, RuleScope};
 pub use rooftree_stdx::failpoint;
 pub use sqlite::SqliteStore;
 pub use store::{
-    AccessStore, BoardStore, ConnectorStore, InboxStore, QuestionStore, RowStore, SessionStore,
-    Store, TaskStore,
+    AccessStore, BoardStore, ConnectorStore, InboxStore, OutboxStore, QuestionStore, RowStore,
+    SessionStore, Store, TaskStore, WorkerStore,
 };
+pub use worker_claim::{WorkerClaim, WorkerClaimOutcome};
 
 /// All traits of a store, for callers that hold a store type instead of `dyn Store`.
 pub mod prelude {
     pub use crate::store::{
-        AccessStore, BoardStore, ConnectorStore, InboxStore, QuestionStore, RowStore, SessionStore,
-        Store, TaskStore,
+        AccessStore, BoardStore, ConnectorStore, InboxStore, OutboxStore, QuestionStore, RowStore,
+        SessionStore, Store, TaskStore, WorkerStore,
     };
 }

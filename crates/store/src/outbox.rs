@@ -26,6 +26,28 @@ pub struct OutboxPost {
     pub at: Timestamp,
 }
 
+impl OutboxPost {
+    /// The key of a run's answer.
+    pub fn final_key(run: &RunId) -> String {
+        format!("final:{run}")
+    }
+
+    /// The key of a run's status line.
+    pub fn progress_key(run: &RunId) -> String {
+        format!("progress:{run}")
+    }
+
+    /// The key of the message that asks an inquiry.
+    pub fn ask_key(inquiry: &str) -> String {
+        format!("ask:{inquiry}")
+    }
+
+    /// The key of the message that tells how an inquiry ended.
+    pub fn outcome_key(inquiry: &str) -> String {
+        format!("outcome:{inquiry}")
+    }
+}
+
 /// Kinds of messages to chats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,6 +62,19 @@ pub enum OutboxKind {
     Notice,
     /// A file that an agent sends.
     File,
+}
+
+impl OutboxKind {
+    /// The same word as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Final => "final",
+            Self::Progress => "progress",
+            Self::Permission => "permission",
+            Self::Notice => "notice",
+            Self::File => "file",
+        }
+    }
 }
 
 /// What a message to a chat says.
@@ -76,4 +111,170 @@ pub enum OutboxBody {
         /// What is said with it.
         caption: String,
     },
+}
+
+/// How far the delivery of a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutboxState {
+    /// It waits for its turn.
+    Planned,
+    /// A part of it is being sent, or the next one is about to be.
+    Sending,
+    /// The platform took all of it.
+    Sent,
+    /// An attempt failed; another one follows.
+    Failed,
+    /// A part may or may not have arrived, and it is not sent again by itself.
+    Unknown,
+    /// It was given up.
+    Dead,
+    /// A later message took its place, or somebody dropped it.
+    Superseded,
+}
+
+impl OutboxState {
+    /// The same word as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+            Self::Dead => "dead",
+            Self::Superseded => "superseded",
+        }
+    }
+
+    /// Whether a worker still has something to do with it.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Planned | Self::Sending | Self::Failed)
+    }
+}
+
+/// A message to a chat as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutboxRow {
+    /// Its number; later messages have higher ones.
+    pub number: i64,
+    /// What was posted.
+    pub post: OutboxPost,
+    /// Its place among the messages to the same chat and thread.
+    pub ordinal: u64,
+    /// How far its delivery is.
+    pub state: OutboxState,
+    /// How many attempts failed since a part was last taken.
+    pub attempts: u32,
+    /// When the next attempt may begin.
+    pub not_before: Timestamp,
+    /// The class of the last failure.
+    pub class: Option<String>,
+    /// The last failure in words.
+    pub error: Option<String>,
+    /// Since when it is to be delivered: when it was made, or when somebody had it retried.
+    pub due_since: Timestamp,
+    /// When it was sent, given up or superseded.
+    pub closed_at: Option<Timestamp>,
+    /// What it was split into; nothing before it is planned.
+    pub parts: Vec<OutboxPart>,
+}
+
+/// One platform message of an outbox message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutboxPart {
+    /// Its place, from 0.
+    pub n: u32,
+    /// What is sent, as the JSON that the connector reads.
+    pub body: String,
+    /// How far it is: planned, sending, sent, failed or unknown.
+    pub state: OutboxState,
+    /// The platform's id of the message.
+    pub platform_id: Option<String>,
+    /// When the platform took it.
+    pub sent_at: Option<Timestamp>,
+}
+
+/// The messages of a connector that are next.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutboxHeads {
+    /// Of each chat the first message that is not closed, where it may be attempted now.
+    pub due: Vec<OutboxRow>,
+    /// When the next of the others may be attempted.
+    pub next: Option<Timestamp>,
+}
+
+/// That the platform took a part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartReceipt {
+    /// Which message.
+    pub id: String,
+    /// Which part of it.
+    pub part: u32,
+    /// The platform's id of the message.
+    pub platform_id: String,
+    /// When it was taken.
+    pub at: Timestamp,
+}
+
+/// What a failed attempt leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutboxFailure {
+    /// Which message.
+    pub id: String,
+    /// Which part of it.
+    pub part: u32,
+    /// What becomes of the message: failed, unknown or dead.
+    pub state: OutboxState,
+    /// Whether the part may have arrived.
+    pub is_unknown: bool,
+    /// Whether this counts as an attempt.
+    pub counts: bool,
+    /// When the next attempt may begin.
+    pub not_before: Timestamp,
+    /// The class of the failure.
+    pub class: String,
+    /// The failure in words, without raw bodies.
+    pub error: String,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// What somebody wants done with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutboxWish {
+    /// Deliver it now. A part that may have arrived is sent with a label.
+    Retry,
+    /// Do not deliver it.
+    Drop,
+}
+
+/// Which messages to list, the newest first.
+#[derive(Clone, Debug, Default)]
+pub struct OutboxFilter {
+    /// Of which tenant.
+    pub tenant: String,
+    /// Only those of this person.
+    pub person: Option<String>,
+    /// Only those to this connector.
+    pub connector: Option<String>,
+    /// Only those in one of these states.
+    pub states: Option<Vec<OutboxState>>,
+    /// Only those with a lower number: the next page.
+    pub before: Option<i64>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// How many messages to a connector are not delivered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OutboxCounts {
+    /// The connector.
+    pub connector: String,
+    /// Those that wait for their turn or are being sent.
+    pub queued: u64,
+    /// Those of which an attempt failed and another one follows.
+    pub failed: u64,
+    /// Those that were given up, or may or may not have arrived.
+    pub dead: u64,
 }

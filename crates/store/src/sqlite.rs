@@ -20,6 +20,7 @@ mod connect;
 mod connector_store;
 mod connectors;
 mod database_guard;
+mod delivery_traits;
 mod durability_mark;
 mod encoded_event;
 mod errors;
@@ -30,6 +31,8 @@ mod inbox_counters;
 mod inquiries;
 mod journal;
 mod open;
+mod outbox;
+mod outbox_delivery;
 mod partial_file;
 mod read_marks;
 mod reader_pool;
@@ -48,6 +51,7 @@ mod unfinished;
 mod usage;
 mod verify;
 mod wal_file;
+mod worker_claims;
 mod writer;
 
 use std::{

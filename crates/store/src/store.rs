@@ -4,10 +4,12 @@ mod access;
 mod board;
 mod connectors;
 mod inbox;
+mod outbox;
 mod questions;
 mod rows;
 mod sessions;
 mod tasks;
+mod workers;
 
 use tokio::sync::watch;
 
@@ -15,10 +17,12 @@ pub use self::access::AccessStore;
 pub use self::board::BoardStore;
 pub use self::connectors::ConnectorStore;
 pub use self::inbox::InboxStore;
+pub use self::outbox::OutboxStore;
 pub use self::questions::QuestionStore;
 pub use self::rows::RowStore;
 pub use self::sessions::SessionStore;
 pub use self::tasks::TaskStore;
+pub use self::workers::WorkerStore;
 use crate::{Pending, verify::VerifyReport};
 
 /// Durable storage of sessions, inboxes, journals, claims and tasks.
@@ -40,6 +44,8 @@ pub trait Store:
     + AccessStore
     + BoardStore
     + ConnectorStore
+    + OutboxStore
+    + WorkerStore
     + Send
     + Sync
 {

@@ -9,8 +9,8 @@ use futures::StreamExt;
 use rooftree::{
     EventBody, Runtime, SqliteStore, Store,
     protocol::{
-        Account, BlobId, Event, Lane, Limits, Message, MessageId, Origin, Part, Session, SessionId,
-        Timestamp, Usage,
+        Account, BlobId, Event, Lane, Limits, Message, MessageId, Origin, Part, RunId, Session,
+        SessionId, Timestamp, Usage,
     },
     testing::say,
 };
@@ -19,10 +19,12 @@ use rooftree_store::{
     AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
     ClaimOutcome, CommandRow, IdempotencyOutcome, IdempotentRequest, InboxChange,
     InboxChangeOutcome, InboxItem, InboxPost, InboxStore, Inquiry, InquiryAnswer,
-    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutputPiece, Owner, Pending, PersonRow,
-    PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow,
-    SearchHit, SessionFilter, SessionPatch, SessionStore, StoredAnswer, TaskFilter, TaskRow,
-    TaskStore, TokenHash, UsageFilter, UsageRow, verify::VerifyReport,
+    InquiryHistoryFilter, JournalSearch, NewSessionRow, OutboxCounts, OutboxFailure, OutboxFilter,
+    OutboxHeads, OutboxPart, OutboxPost, OutboxRow, OutboxState, OutboxStore, OutboxWish,
+    OutputPiece, Owner, PartReceipt, Pending, PersonRow, PostReceipt, QuestionStore, ReadMark,
+    RowStore, RuleRow, RuleVersion, RunFilter, RunRow, SearchHit, SessionFilter, SessionPatch,
+    SessionStore, StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow,
+    WorkerClaim, WorkerClaimOutcome, WorkerStore, verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -170,6 +172,33 @@ impl BoardStore for Interrupted {
     passed_on! {
         fn board(query: BoardQuery) -> Pending<BoardRecords>;
         fn mark_read(mark: ReadMark) -> Pending<bool>;
+    }
+}
+
+impl OutboxStore for Interrupted {
+    passed_on! {
+        fn post_outbox(post: OutboxPost, audit: Option<AuditEntry>) -> Pending<bool>;
+        fn outbox_heads(connector: &str, now: Timestamp, limit: usize) -> Pending<OutboxHeads>;
+        fn plan_outbox(claim: &WorkerClaim, id: &str, parts: Vec<String>) -> Pending<Vec<OutboxPart>>;
+        fn begin_part(claim: &WorkerClaim, id: &str, part: u32, body: String) -> Pending<bool>;
+        fn part_sent(claim: &WorkerClaim, receipt: PartReceipt) -> Pending<()>;
+        fn part_failed(claim: &WorkerClaim, failure: OutboxFailure) -> Pending<()>;
+        fn supersede_outbox(claim: &WorkerClaim, id: &str, at: Timestamp) -> Pending<()>;
+        fn change_outbox(id: &str, wish: OutboxWish, at: Timestamp, audit: Option<AuditEntry>) -> Pending<Option<OutboxRow>>;
+        fn outbox_row(id: &str) -> Pending<Option<OutboxRow>>;
+        fn outbox_by_key(key: &str) -> Pending<Option<OutboxRow>>;
+        fn outbox(filter: OutboxFilter) -> Pending<Vec<OutboxRow>>;
+        fn outbox_counts(tenant: &str) -> Pending<Vec<OutboxCounts>>;
+        fn outbox_of_run(run: &RunId) -> Pending<Option<OutboxState>>;
+        fn prune_outbox(before: Timestamp) -> Pending<u64>;
+    }
+}
+
+impl WorkerStore for Interrupted {
+    passed_on! {
+        fn claim_worker(name: &str, owner: &Owner, now: Timestamp, until: Timestamp) -> Pending<WorkerClaimOutcome>;
+        fn renew_worker(claim: &WorkerClaim, until: Timestamp) -> Pending<()>;
+        fn release_worker(claim: WorkerClaim) -> Pending<()>;
     }
 }
 

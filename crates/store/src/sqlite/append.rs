@@ -17,7 +17,7 @@ use super::{
     encoded_event::EncodedEvent,
     inbox::{self, EncodedPost, PlacedMessage},
     inbox_counters::RecipientFilter,
-    inquiries, rules, shared_text, tasks,
+    inquiries, outbox, rules, shared_text, tasks,
     usage::{self, UsageEntry},
 };
 use crate::{AppendBatch, Error, failpoint, hash_chain};
@@ -208,6 +208,9 @@ pub(crate) fn append(
     }
     for rule in &batch.rules {
         rules::put(connection, rule, None)?;
+    }
+    for message in &batch.outbox {
+        outbox::post(connection, message)?;
     }
     Ok(())
 }

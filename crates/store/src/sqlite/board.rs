@@ -9,11 +9,11 @@ use rooftree_protocol::{SessionId, Timestamp, Usage};
 use rooftree_view::board::SessionActivity;
 use rusqlite::{Connection, Row, named_params, params};
 
-use super::{activity, claims, column, inquiries, read_marks, sessions};
+use super::{activity, claims, column, inquiries, outbox, read_marks, sessions};
 use crate::{BoardChild, BoardCursor, BoardQuery, BoardRecord, BoardRecords, Error, Inquiry};
 
 /// Root sessions that ask for attention, each by an index of its own.
-const URGENT: [&str; 5] = [
+const URGENT: [&str; 6] = [
     "SELECT coalesce(root_number, number) FROM session INDEXED BY session_run WHERE run IS NOT NULL AND tenant = :tenant",
     "SELECT coalesce(s.root_number, s.number) FROM mailbox m JOIN session s ON s.number = m.session
      WHERE m.waits = 1 AND s.tenant = :tenant",
@@ -21,6 +21,8 @@ const URGENT: [&str; 5] = [
      WHERE i.settled = 0 AND s.tenant = :tenant",
     "SELECT number FROM session INDEXED BY session_failed WHERE unseen_failure = 1 AND tenant = :tenant",
     "SELECT coalesce(root_number, number) FROM session INDEXED BY session_pinned WHERE pinned_at IS NOT NULL AND tenant = :tenant",
+    "SELECT coalesce(s.root_number, s.number) FROM outbox o INDEXED BY outbox_undelivered JOIN session s ON s.id = o.session
+     WHERE o.state IN ('unknown', 'dead') AND o.tenant = :tenant",
 ];
 
 /// The others, the latest first: of a whole tenant, or of one person.
@@ -215,6 +217,7 @@ impl BoardReading<'_> {
             children_done,
             children_failed,
             usage: self.used(number)?,
+            undelivered: outbox::undelivered(self.connection, &session)?,
             read_upto: read_marks::upto(self.connection, reader, number)?,
             session,
         }))
@@ -280,13 +283,14 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
         let [of_tenant, of_person] = REST;
-        let [open, mail, asked, failed, pinned] = URGENT;
+        let [open, mail, asked, failed, pinned, undelivered] = URGENT;
         let table = [
             (open, "session_run"),
             (mail, "mailbox_waits"),
             (asked, "inquiry_open"),
             (failed, "session_failed"),
             (pinned, "session_pinned"),
+            (undelivered, "outbox_undelivered"),
             (of_tenant, "session_rested (tenant=? AND rested_at"),
             (
                 of_person,

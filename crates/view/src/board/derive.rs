@@ -34,6 +34,23 @@ pub struct BoardFacts {
     pub usage: Usage,
     /// The last event of it that the person has seen.
     pub read_upto: u64,
+    /// What of it could not be delivered to a chat.
+    pub undelivered: Option<BoardDelivery>,
+}
+
+/// Messages of a session to a chat that were given up, or may or may not have arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoardDelivery {
+    /// The oldest of them.
+    pub id: String,
+    /// Where it was to be delivered.
+    pub target: String,
+    /// Why it was not.
+    pub error: String,
+    /// How many there are.
+    pub count: u64,
+    /// Since when it is given up.
+    pub since: Timestamp,
 }
 
 /// The claim of a session.
@@ -274,6 +291,7 @@ fn reasons(facts: &BoardFacts, now: Timestamp) -> Vec<BoardReason> {
     let mut why: Vec<BoardReason> = asked.collect();
     why.extend(failure(facts));
     why.extend(changed_tool(facts));
+    why.extend(failed_delivery(facts));
     why.sort_by_key(|why| why.since);
     why
 }
@@ -313,6 +331,22 @@ fn inquiry_reason(inquiry: &BoardInquiry) -> Option<BoardReason> {
         title: short(&title),
         by: inquiry.agent.clone(),
         since: inquiry.since,
+    })
+}
+
+fn failed_delivery(facts: &BoardFacts) -> Option<BoardReason> {
+    let undelivered = facts.undelivered.as_ref()?;
+    let more = match undelivered.count {
+        0 | 1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    };
+    let title = format!("{}: {}{more}", undelivered.target, undelivered.error);
+    Some(BoardReason {
+        kind: BoardReasonKind::FailedDelivery,
+        id: undelivered.id.clone(),
+        title: short(&title),
+        by: facts.session.agent.clone(),
+        since: undelivered.since,
     })
 }
 

@@ -129,6 +129,7 @@ fn facts(bodies: Vec<EventBody>) -> BoardFacts {
         deleted_at: None,
         last_snippet: String::new(),
         account: Account::default(),
+        chat: None,
         attributes: serde_json::Map::new(),
         head: 9,
     };
@@ -142,6 +143,7 @@ fn facts(bodies: Vec<EventBody>) -> BoardFacts {
         ended_children: EndedChildren::default(),
         usage: Usage::none(),
         read_upto: 0,
+        undelivered: None,
     }
 }
 
@@ -577,4 +579,25 @@ fn a_row_is_the_same_after_json() {
         (&value["state"], &value["process"], &value["waiting"]["for"]),
         (&"waiting".into(), &"alive".into(), &"rate_limit".into())
     );
+}
+
+#[test]
+fn a_message_that_could_not_be_delivered_needs_a_person() {
+    let facts = BoardFacts {
+        undelivered: Some(BoardDelivery {
+            id: "out_1".into(),
+            target: "telegram:1".into(),
+            error: "the bot was blocked".into(),
+            count: 3,
+            since: NOW,
+        }),
+        ..facts(Vec::new())
+    };
+    let row = row(&facts);
+    assert_eq!(row.state, BoardState::NeedsYou);
+    let [why] = row.why.as_slice() else {
+        panic!("{:?}", row.why)
+    };
+    assert_eq!(why.kind, BoardReasonKind::FailedDelivery);
+    assert_eq!(why.title, "telegram:1: the bot was blocked (and 2 more)");
 }
