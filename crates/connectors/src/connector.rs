@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use serde::Serialize;
 use tokio::sync::watch;
 
-use crate::{ChatPlace, Inbound, InboundFile, OutboundPart, Receipt, Reconciled, SendError};
+use crate::{
+    ChatPlace, Inbound, InboundFile, OutboundPart, PlatformAnswer, PlatformRequest, Receipt,
+    Reconciled, SendError,
+};
 
 /// A client of one account of a chat platform or one webhook.
 ///
@@ -25,7 +28,14 @@ pub trait Connector: Send + Sync {
     /// (refused credentials), and the connector is stopped.
     async fn receive(&self) -> Result<Inbound, SendError>;
 
-    /// Says that what arrived with this key, and everything before it, is stored.
+    /// Takes an HTTP request that the platform made to the address of this connector, and waits until what it holds was
+    /// given out by `receive` and acknowledged: only then is the answer a success. The caller writes the answer.
+    async fn take_request(&self, _request: PlatformRequest<'_>) -> PlatformAnswer {
+        PlatformAnswer::refused(404, "this connector takes no requests")
+    }
+
+    /// Says that what arrived with this key, and everything before it, is stored. Files that came inside a request are
+    /// forgotten then, so they are fetched with `download` before.
     async fn acknowledge(&self, key: &str) -> Result<(), SendError>;
 
     /// Splits Markdown into parts that the platform takes, each within its limits.
@@ -33,6 +43,17 @@ pub trait Connector: Send + Sync {
 
     /// Sends one part.
     async fn send(&self, to: &ChatPlace, part: &OutboundPart) -> Result<Receipt, SendError>;
+
+    /// Sends one part under a key that is the same whenever this part is sent again, so that a platform that knows keys
+    /// takes it once.
+    async fn send_keyed(
+        &self,
+        to: &ChatPlace,
+        part: &OutboundPart,
+        _key: &str,
+    ) -> Result<Receipt, SendError> {
+        self.send(to, part).await
+    }
 
     /// Replaces the text and buttons of a message that was sent. Only where `capabilities` say `edit`.
     async fn edit(
@@ -53,6 +74,11 @@ pub trait Connector: Send + Sync {
 
     /// Whether a part whose sending was interrupted arrived.
     async fn reconcile(&self, to: &ChatPlace, part: &OutboundPart) -> Reconciled;
+
+    /// The same for a part that was sent with `send_keyed`.
+    async fn reconcile_keyed(&self, to: &ChatPlace, part: &OutboundPart, _key: &str) -> Reconciled {
+        self.reconcile(to, part).await
+    }
 
     /// Its health, and changes of it.
     fn health(&self) -> watch::Receiver<Health>;

@@ -14,6 +14,8 @@ pub struct SendError {
     pub message: String,
     /// How long the platform wants to be left alone.
     pub retry_after: Option<Duration>,
+    /// The chat goes on under this id.
+    pub moved_to: Option<String>,
 }
 
 impl SendError {
@@ -23,6 +25,7 @@ impl SendError {
             class,
             message: message.into(),
             retry_after: None,
+            moved_to: None,
         }
     }
 }

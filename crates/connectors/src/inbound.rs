@@ -15,6 +15,8 @@ pub struct Inbound {
     pub body: InboundBody,
     /// When the platform got it, in milliseconds since 1970.
     pub at_ms: i64,
+    /// The agent it asks for, where the settings of the connector take one from it (webhooks).
+    pub agent: Option<String>,
 }
 
 /// What arrived.
@@ -41,6 +43,11 @@ pub enum InboundBody {
         press: String,
         /// The message that has the button.
         message: String,
+    },
+    /// The chat of `place` goes on under another id; what was kept for it belongs to the new one.
+    Moved {
+        /// The new id.
+        chat: String,
     },
 }
 

@@ -9,6 +9,8 @@ mod error;
 mod http;
 mod inbound;
 mod outbound;
+mod platform_request;
+mod request_queue;
 mod signature;
 mod telegram;
 
@@ -16,5 +18,6 @@ pub use connector::{Capabilities, Connector, Health, LengthUnit, SharedConnector
 pub use error::{FailureClass, SendError};
 pub use inbound::{ChatPlace, ChatSender, Inbound, InboundBody, InboundFile};
 pub use outbound::{Button, Format, OutboundFile, OutboundPart, PartBody, Receipt, Reconciled};
+pub use platform_request::{PlatformAnswer, PlatformRequest};
 pub use signature::{is_signed, sign_body};
 pub use telegram::{BotCommand, BotIdentity, TelegramConnector, TelegramMode, TelegramOptions};

@@ -50,7 +50,7 @@ pub struct OutboundFile {
     pub name: String,
     /// Its media type.
     pub media_type: String,
-    /// What is said with it.
+    /// What is said with it, as Markdown; its visible text is at most `Capabilities::caption_length` long.
     pub caption: String,
     /// Its bytes; the caller loads them for the time of sending, they are not stored with the part.
     #[serde(skip)]

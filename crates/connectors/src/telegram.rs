@@ -5,37 +5,37 @@
 
 mod api;
 mod bot_identity;
-mod edit_pacer;
 mod entity_json;
 mod failure;
 mod incoming_text;
 mod options;
 mod outgoing;
 mod poll;
+mod send_pacer;
+mod sending;
 mod update;
 mod upload;
 
-use std::{fmt, sync::Mutex, time::Duration};
+use std::{fmt, sync::Mutex};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use tokio::{
-    sync::{OnceCell, watch},
-    time::Instant,
-};
+use tokio::sync::{OnceCell, watch};
 
 pub use bot_identity::BotIdentity;
 pub use options::{BotCommand, TelegramMode, TelegramOptions};
 
 use crate::{
     Capabilities, ChatPlace, Connector, FailureClass, Health, Inbound, InboundFile, LengthUnit,
-    OutboundPart, PartBody, Receipt, Reconciled, SendError, signature::equal_secrets,
+    OutboundPart, PlatformAnswer, PlatformRequest, Receipt, Reconciled, SendError,
+    request_queue::RequestQueue, signature::equal_secrets,
 };
 use api::TelegramApi;
-use edit_pacer::EditPacer;
 use poll::UpdateQueue;
+use send_pacer::SendPacer;
 
-/// Updates that are asked for; all others are not sent to us.
+/// Updates that are asked for; all others are not sent to us. An edited message is none of them on purpose: what was said
+/// is answered already, and saying it again would run it twice.
 const ALLOWED_UPDATES: [&str; 2] = ["message", "callback_query"];
 /// What Telegram takes and gives (Bot API).
 const LONGEST_CAPTION: usize = 1_024;
@@ -49,7 +49,8 @@ pub struct TelegramConnector {
     options: TelegramOptions,
     bot: OnceCell<BotIdentity>,
     queue: UpdateQueue,
-    edits: Mutex<EditPacer>,
+    requests: RequestQueue,
+    pacer: Mutex<SendPacer>,
     health: watch::Sender<Health>,
 }
 
@@ -68,7 +69,8 @@ impl TelegramConnector {
             options,
             bot: OnceCell::new(),
             queue: UpdateQueue::default(),
-            edits: Mutex::default(),
+            requests: RequestQueue::default(),
+            pacer: Mutex::default(),
             health: watch::Sender::new(Health::Off),
         })
     }
@@ -83,9 +85,8 @@ impl TelegramConnector {
         self.bot.get_or_try_init(ask).await
     }
 
-    /// What a request to the webhook holds; none if it is nothing for us. The caller stores it, then answers 200; after
-    /// any other answer Telegram sends it again.
-    pub async fn take_webhook(
+    /// What a request to the webhook holds; none if it is nothing for us.
+    async fn take_webhook(
         &self,
         secret: Option<&str>,
         body: &[u8],
@@ -141,8 +142,23 @@ impl Connector for TelegramConnector {
         self.receive_next().await
     }
 
+    async fn take_request(&self, request: PlatformRequest<'_>) -> PlatformAnswer {
+        let secret = request.header("x-telegram-bot-api-secret-token");
+        let inbound = match self.take_webhook(secret, request.body).await {
+            Ok(Some(inbound)) => inbound,
+            Ok(None) => return PlatformAnswer::taken(200, json!({"ignored": true})),
+            Err(error) => return PlatformAnswer::refused(status_of(error.class), &error.message),
+        };
+        let submitted = self.requests.submit(inbound).await;
+        submitted
+            .refusal()
+            .unwrap_or_else(|| PlatformAnswer::taken(200, json!({})))
+    }
+
     async fn acknowledge(&self, key: &str) -> Result<(), SendError> {
-        self.queue.acknowledge(key)
+        self.queue.acknowledge(key);
+        self.requests.acknowledge(key);
+        Ok(())
     }
 
     fn split(&self, markdown: &str) -> Vec<OutboundPart> {
@@ -150,21 +166,7 @@ impl Connector for TelegramConnector {
     }
 
     async fn send(&self, to: &ChatPlace, part: &OutboundPart) -> Result<Receipt, SendError> {
-        let answer = match &part.body {
-            PartBody::Text { .. } => {
-                let body = outgoing::message(to, part)?;
-                self.api.call("sendMessage", &body).await?
-            }
-            PartBody::File(file) => {
-                let upload = upload::multipart(to, part, file)?;
-                self.api.upload(upload).await?
-            }
-        };
-        let id = answer.get("message_id").and_then(Value::as_i64);
-        id.map(|id| Receipt {
-            message: id.to_string(),
-        })
-        .ok_or_else(|| SendError::new(FailureClass::Unknown, "the answer names no message"))
+        self.deliver(to, part).await
     }
 
     async fn edit(
@@ -173,16 +175,7 @@ impl Connector for TelegramConnector {
         message: &str,
         part: &OutboundPart,
     ) -> Result<(), SendError> {
-        let body = outgoing::edit(to, message, part)?;
-        let wait = match self.edits.lock() {
-            Ok(mut edits) => edits.wait(&to.chat, Instant::now()),
-            Err(_) => Duration::ZERO,
-        };
-        tokio::time::sleep(wait).await;
-        match self.api.call("editMessageText", &body).await {
-            Err(error) if error.message.contains("message is not modified") => Ok(()),
-            result => result.map(|_| ()),
-        }
+        self.replace(to, message, part).await
     }
 
     async fn answer_button(&self, press: &str, text: &str) -> Result<(), SendError> {
@@ -210,5 +203,15 @@ impl Connector for TelegramConnector {
 
     fn health(&self) -> watch::Receiver<Health> {
         self.health.subscribe()
+    }
+}
+
+/// How a request to the webhook is refused; after anything but a success Telegram sends it again.
+fn status_of(class: FailureClass) -> u16 {
+    match class {
+        FailureClass::Auth => 401,
+        FailureClass::InvalidPayload => 400,
+        FailureClass::Conflict => 409,
+        _ => 503,
     }
 }

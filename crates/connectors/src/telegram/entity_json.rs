@@ -1,6 +1,6 @@
 //! Splits Markdown into Telegram messages: text with `entities` as JSON, at most 4,000 UTF-16 units each.
 
-use rooftree_markdown::{EntityKind, PartLimit, TextEntity, to_parts};
+use rooftree_markdown::{EntityKind, PartLimit, TextEntity, to_entities, to_parts};
 use serde_json::{Value, json};
 
 use crate::{Format, OutboundPart, PartBody};
@@ -23,6 +23,14 @@ pub(super) fn split(markdown: &str) -> Vec<OutboundPart> {
             silent: false,
         })
         .collect()
+}
+
+/// The visible text and the entities of a caption.
+pub(super) fn caption(markdown: &str) -> (String, Vec<Value>) {
+    let part = to_entities(markdown);
+    let entities = part.entities.iter().take(LIMIT.entities).map(entity);
+    let entities = entities.collect();
+    (part.text, entities)
 }
 
 fn entity(entity: &TextEntity) -> Value {

@@ -53,13 +53,11 @@ pub(super) fn of(method: &str, status: u16, body: &Value) -> SendError {
         body.get("parameters")
             .and_then(|all| all.get(name)?.as_i64())
     };
-    let mut message = format!("Telegram refused {method} ({code}): {description}");
-    if let Some(chat) = parameter("migrate_to_chat_id") {
-        message.push_str(&format!("; the chat is now {chat}"));
-    }
+    let message = format!("Telegram refused {method} ({code}): {description}");
     let mut error = SendError::new(class(code, &description), message);
     let seconds = parameter("retry_after").and_then(|seconds| u64::try_from(seconds).ok());
     error.retry_after = seconds.map(Duration::from_secs);
+    error.moved_to = parameter("migrate_to_chat_id").map(|chat| chat.to_string());
     error
 }
 

@@ -15,6 +15,8 @@ pub struct TelegramOptions {
     pub commands: Vec<BotCommand>,
     /// How long Telegram holds a poll open.
     pub poll: Duration,
+    /// Whether sending keeps to Telegram's rate limits by itself. Off only against a server that has none.
+    pub is_paced: bool,
 }
 
 impl Default for TelegramOptions {
@@ -24,6 +26,7 @@ impl Default for TelegramOptions {
             mode: TelegramMode::Poll,
             commands: Vec::new(),
             poll: Duration::from_secs(50),
+            is_paced: true,
         }
     }
 }
@@ -66,7 +69,10 @@ impl TelegramOptions {
         if !self.base_url.starts_with("https://") && !self.base_url.starts_with("http://") {
             return refuse("the base URL of the Bot API must begin with https://".to_owned());
         }
-        if let TelegramMode::Webhook { secret, .. } = &self.mode {
+        if let TelegramMode::Webhook { url, secret } = &self.mode {
+            if !url.starts_with("https://") && !self.base_url.starts_with("http://") {
+                return refuse("the address of the webhook must begin with https://".to_owned());
+            }
             let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
             if !(16..=256).contains(&secret.len()) || !secret.bytes().all(is_letter) {
                 return refuse(
@@ -116,6 +122,10 @@ mod tests {
         assert!(!with(|options| options.mode = TelegramMode::Webhook {
             url: "https://a.example".to_owned(),
             secret: "short".to_owned()
+        }));
+        assert!(!with(|options| options.mode = TelegramMode::Webhook {
+            url: "http://a.example".to_owned(),
+            secret: "0123456789abcdef".to_owned()
         }));
         assert!(!with(|options| options.commands = vec![BotCommand {
             name: "New".to_owned(),

@@ -8,19 +8,35 @@ use crate::{Button, ChatPlace, FailureClass, OutboundPart, PartBody, SendError};
 /// The general topic of a forum: messages are sent to it without a topic, the sign of typing with it.
 const GENERAL_TOPIC: i64 = 1;
 
+/// Whether formatting is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Formatting {
+    Kept,
+    Dropped,
+}
+
 /// The body of `sendMessage`.
-pub(super) fn message(to: &ChatPlace, part: &OutboundPart) -> Result<Value, SendError> {
+pub(super) fn message(
+    to: &ChatPlace,
+    part: &OutboundPart,
+    formatting: Formatting,
+) -> Result<Value, SendError> {
     let mut fields = place(to, part)?;
-    text(&mut fields, part)?;
+    text(&mut fields, part, formatting)?;
     Ok(Value::Object(fields))
 }
 
 /// The body of `editMessageText`.
-pub(super) fn edit(to: &ChatPlace, message: &str, part: &OutboundPart) -> Result<Value, SendError> {
+pub(super) fn edit(
+    to: &ChatPlace,
+    message: &str,
+    part: &OutboundPart,
+    formatting: Formatting,
+) -> Result<Value, SendError> {
     let mut fields = Map::new();
     fields.insert("chat_id".to_owned(), chat(&to.chat)?);
     fields.insert("message_id".to_owned(), json!(number(message, "message")?));
-    text(&mut fields, part)?;
+    text(&mut fields, part, formatting)?;
     // Without it the buttons stay.
     fields.insert("reply_markup".to_owned(), keyboard(&part.buttons)?);
     Ok(Value::Object(fields))
@@ -63,12 +79,16 @@ pub(super) fn place(to: &ChatPlace, part: &OutboundPart) -> Result<Map<String, V
     Ok(fields)
 }
 
-fn text(fields: &mut Map<String, Value>, part: &OutboundPart) -> Result<(), SendError> {
+fn text(
+    fields: &mut Map<String, Value>,
+    part: &OutboundPart,
+    formatting: Formatting,
+) -> Result<(), SendError> {
     let PartBody::Text { text, format } = &part.body else {
         return Err(invalid("a file cannot replace a text"));
     };
     fields.insert("text".to_owned(), json!(text));
-    if !format.is_empty() {
+    if !format.is_empty() && formatting == Formatting::Kept {
         fields.insert("entities".to_owned(), json!(format.0));
     }
     let preview = json!({"is_disabled": true});
@@ -137,9 +157,9 @@ mod tests {
     #[test]
     fn the_general_topic_is_named_only_for_typing() {
         let part = OutboundPart::text("a");
-        let general = message(&forum("1"), &part).unwrap();
+        let general = message(&forum("1"), &part, Formatting::Kept).unwrap();
         assert_eq!(general.get("message_thread_id"), None);
-        let other = message(&forum("7"), &part).unwrap();
+        let other = message(&forum("7"), &part, Formatting::Kept).unwrap();
         assert_eq!(other["message_thread_id"], 7);
         assert_eq!(other["reply_parameters"]["message_id"], 5);
         assert_eq!(typing(&forum("1")).unwrap()["message_thread_id"], 1);
@@ -148,20 +168,20 @@ mod tests {
     #[test]
     fn an_edit_without_buttons_removes_them_and_long_button_data_is_refused() {
         let mut part = OutboundPart::text("a");
-        let body = edit(&forum("7"), "3", &part).unwrap();
+        let body = edit(&forum("7"), "3", &part, Formatting::Kept).unwrap();
         assert_eq!(body["reply_markup"], json!({"inline_keyboard": []}));
         let data = "x".repeat(65);
         part.buttons = vec![vec![Button {
             label: "Yes".to_owned(),
             data,
         }]];
-        let error = message(&forum("7"), &part).unwrap_err();
+        let error = message(&forum("7"), &part, Formatting::Kept).unwrap_err();
         assert_eq!(error.class, FailureClass::InvalidPayload);
     }
 
     #[test]
     fn text_never_has_a_parse_mode() {
-        let body = message(&forum("1"), &OutboundPart::text("*a*")).unwrap();
+        let body = message(&forum("1"), &OutboundPart::text("*a*"), Formatting::Kept).unwrap();
         assert_eq!(body.get("parse_mode"), None);
     }
 }

@@ -34,13 +34,15 @@ struct PollTurn {
     backoff: ReconnectBackoff,
 }
 
-/// Invariant: `acknowledged <= given <= fetched`, as numbers of updates.
+/// Invariant: nothing in `waiting` or `given` is before `fetched`'s successor, so the next offset may pass only when both
+/// are empty.
 #[derive(Debug, Default)]
 struct UpdateCounts {
     waiting: VecDeque<Inbound>,
+    /// Keys that were given out and not acknowledged, in order.
+    given: VecDeque<String>,
+    /// The last update that was fetched. Numbers grow, but after a week without updates they begin anew anywhere.
     fetched: i64,
-    given: i64,
-    acknowledged: i64,
 }
 
 impl UpdateQueue {
@@ -49,21 +51,19 @@ impl UpdateQueue {
     }
 
     /// Notes that an update and everything before it is stored.
-    pub(super) fn acknowledge(&self, key: &str) -> Result<(), SendError> {
-        let number: i64 = key.parse().map_err(|_| {
-            SendError::new(FailureClass::NotFound, "the key of an update is a number")
-        })?;
+    pub(super) fn acknowledge(&self, key: &str) {
         let mut counts = self.counts();
-        counts.acknowledged = counts.acknowledged.max(number.min(counts.given));
+        if let Some(at) = counts.given.iter().position(|given| given == key) {
+            counts.given.drain(..=at);
+        }
         drop(counts);
         self.acknowledged.notify_one();
-        Ok(())
     }
 
     fn give(&self) -> Option<Inbound> {
         let mut counts = self.counts();
         let inbound = counts.waiting.pop_front()?;
-        counts.given = inbound.key.parse().unwrap_or(counts.given);
+        counts.given.push_back(inbound.key.clone());
         Some(inbound)
     }
 
@@ -80,12 +80,10 @@ impl UpdateQueue {
     fn take_in(&self, updates: &[Value], parse: impl Fn(&Value) -> Option<Inbound>) {
         let mut counts = self.counts();
         for update in updates {
-            let number = update.get("update_id").and_then(Value::as_i64);
-            let Some(number) = number.filter(|number| *number > counts.fetched) else {
-                continue;
-            };
-            counts.fetched = number;
-            counts.waiting.extend(parse(update));
+            if let Some(number) = update.get("update_id").and_then(Value::as_i64) {
+                counts.fetched = number;
+                counts.waiting.extend(parse(update));
+            }
         }
     }
 }
@@ -93,7 +91,7 @@ impl UpdateQueue {
 impl UpdateCounts {
     /// What was fetched and never given out is nothing for us, so it is passed over.
     fn offset(&self) -> Option<i64> {
-        (self.acknowledged >= self.given).then_some(self.fetched + 1)
+        (self.given.is_empty() && self.waiting.is_empty()).then_some(self.fetched + 1)
     }
 }
 
@@ -104,10 +102,10 @@ impl TelegramConnector {
             if let Some(inbound) = self.queue.give() {
                 return Ok(inbound);
             }
-            let step = if turn.is_connected {
-                self.poll().await
-            } else {
-                self.connect().await
+            let step = match (turn.is_connected, &self.options.mode) {
+                (false, _) => self.connect().await,
+                (true, TelegramMode::Webhook { .. }) => return Ok(self.requests.next().await),
+                (true, TelegramMode::Poll) => self.poll().await,
             };
             match step {
                 Ok(()) => {
@@ -133,19 +131,18 @@ impl TelegramConnector {
             let body = json!({"commands": commands.collect::<Vec<_>>()});
             self.api.call("setMyCommands", &body).await?;
         }
-        if let TelegramMode::Webhook { url, secret } = &self.options.mode {
-            let body =
-                json!({"url": url, "secret_token": secret, "allowed_updates": ALLOWED_UPDATES});
-            self.api.call("setWebhook", &body).await?;
+        match &self.options.mode {
+            // While a webhook is set, a bot cannot be polled. What waits for it is kept.
+            TelegramMode::Poll => self.remove_webhook().await,
+            TelegramMode::Webhook { url, secret } => {
+                let body =
+                    json!({"url": url, "secret_token": secret, "allowed_updates": ALLOWED_UPDATES});
+                self.api.call("setWebhook", &body).await.map(|_| ())
+            }
         }
-        Ok(())
     }
 
     async fn poll(&self) -> Result<(), SendError> {
-        if self.options.mode != TelegramMode::Poll {
-            // Updates come to `take_webhook`.
-            return std::future::pending().await;
-        }
         let bot = self.identity().await?;
         let body = json!({
             "offset": self.queue.offset().await,
@@ -170,7 +167,7 @@ impl TelegramConnector {
         let reason = match error.class {
             FailureClass::Auth => "Telegram refused the bot token; get a new one from BotFather and set it again".to_owned(),
             FailureClass::Conflict if error.message.contains("webhook") => {
-                "a webhook is set for this bot; remove it (deleteWebhook) or set the mode to webhook".to_owned()
+                "another program set a webhook for this bot; stop it, or use a bot of its own".to_owned()
             }
             FailureClass::Conflict => {
                 "another program polls this bot; only one may: stop the other one, or use a bot of its own".to_owned()

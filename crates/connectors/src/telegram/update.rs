@@ -30,6 +30,19 @@ pub(super) fn inbound(update: &Value, bot: &BotIdentity) -> Option<Inbound> {
 fn message_inbound(key: String, message: &Value, bot: &BotIdentity) -> Option<Inbound> {
     let from = sender(message)?;
     let chat = message.get("chat")?;
+    if let Some(new) = message.get("migrate_to_chat_id").and_then(Value::as_i64) {
+        let body = InboundBody::Moved {
+            chat: new.to_string(),
+        };
+        return Some(Inbound {
+            key,
+            place: place(message)?,
+            from,
+            at_ms: at_ms(message),
+            body,
+            agent: None,
+        });
+    }
     let reply = replied(message);
     let said = MessageText::of(message, bot);
     let files = files(message);
@@ -45,11 +58,8 @@ fn message_inbound(key: String, message: &Value, bot: &BotIdentity) -> Option<In
         key,
         place: place(message)?,
         from,
-        at_ms: message
-            .get("date")
-            .and_then(Value::as_i64)
-            .unwrap_or_default()
-            * 1_000,
+        at_ms: at_ms(message),
+        agent: None,
         body: InboundBody::Message {
             text: said.markdown,
             files,
@@ -68,17 +78,19 @@ fn pressed(key: String, query: &Value) -> Option<Inbound> {
         place: place(message)?,
         from: person(query.get("from")?)?,
         // A press has no time of its own.
-        at_ms: message
-            .get("date")
-            .and_then(Value::as_i64)
-            .unwrap_or_default()
-            * 1_000,
+        at_ms: at_ms(message),
+        agent: None,
         body: InboundBody::Button {
             data: text(query, "data")?.to_owned(),
             press: text(query, "id")?.to_owned(),
             message: message.get("message_id")?.as_i64()?.to_string(),
         },
     })
+}
+
+fn at_ms(message: &Value) -> i64 {
+    let seconds = message.get("date").and_then(Value::as_i64);
+    seconds.unwrap_or_default().saturating_mul(1_000)
 }
 
 /// Where a message stands. A thread counts only where it is a topic: replies in plain groups have one too. Messages of a

@@ -1,8 +1,11 @@
 //! Uploads of files to Telegram as multipart form data, at most 50 MB; pictures and videos are shown as such.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{LARGEST_UPLOAD, LONGEST_CAPTION, outgoing};
+use super::{
+    LARGEST_UPLOAD, LONGEST_CAPTION, entity_json,
+    outgoing::{self, Formatting},
+};
 use crate::{ChatPlace, FailureClass, OutboundFile, OutboundPart, SendError};
 
 /// Larger pictures are sent as documents.
@@ -20,6 +23,7 @@ pub(super) fn multipart(
     to: &ChatPlace,
     part: &OutboundPart,
     file: &OutboundFile,
+    formatting: Formatting,
 ) -> Result<TelegramUpload, SendError> {
     let refuse = |words: &str| Err(SendError::new(FailureClass::InvalidPayload, words));
     if file.bytes.is_empty() {
@@ -28,17 +32,30 @@ pub(super) fn multipart(
     if file.bytes.len() as u64 > LARGEST_UPLOAD {
         return refuse("the file is larger than 50 MB, which is the most a bot may send");
     }
-    if file.caption.encode_utf16().count() > LONGEST_CAPTION {
+    let (caption, entities) = entity_json::caption(&file.caption);
+    if caption.encode_utf16().count() > LONGEST_CAPTION {
         return refuse("the caption is longer than 1,024; send it as a message of its own");
     }
     let (method, field) = method(file);
     let mut fields = outgoing::place(to, part)?;
-    if !file.caption.is_empty() {
-        fields.insert("caption".to_owned(), Value::String(file.caption.clone()));
+    if !caption.is_empty() {
+        fields.insert("caption".to_owned(), Value::String(caption));
     }
+    if !entities.is_empty() && formatting == Formatting::Kept {
+        fields.insert("caption_entities".to_owned(), Value::Array(entities));
+    }
+    Ok(encoded(file, method, field, &fields))
+}
+
+fn encoded(
+    file: &OutboundFile,
+    method: &'static str,
+    field: &str,
+    fields: &Map<String, Value>,
+) -> TelegramUpload {
     let boundary = boundary(&file.bytes);
     let mut body = Vec::with_capacity(file.bytes.len() + 1_024);
-    for (name, value) in &fields {
+    for (name, value) in fields {
         let value = value
             .as_str()
             .map_or_else(|| value.to_string(), str::to_owned);
@@ -56,11 +73,11 @@ pub(super) fn multipart(
     body.extend_from_slice(head.as_bytes());
     body.extend_from_slice(&file.bytes);
     body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
-    Ok(TelegramUpload {
+    TelegramUpload {
         method,
         content_type: format!("multipart/form-data; boundary={boundary}"),
         body,
-    })
+    }
 }
 
 fn method(file: &OutboundFile) -> (&'static str, &'static str) {
@@ -68,6 +85,7 @@ fn method(file: &OutboundFile) -> (&'static str, &'static str) {
         "image/jpeg" | "image/png" | "image/webp" if file.bytes.len() <= LARGEST_PHOTO => {
             ("sendPhoto", "photo")
         }
+        "image/gif" => ("sendAnimation", "animation"),
         "video/mp4" => ("sendVideo", "video"),
         "audio/mpeg" | "audio/mp4" => ("sendAudio", "audio"),
         "audio/ogg" => ("sendVoice", "voice"),
@@ -114,13 +132,14 @@ mod tests {
             reply_to: None,
             group: false,
         };
-        multipart(&to, &part, &file)
+        multipart(&to, &part, &file, Formatting::Kept)
     }
 
     #[test]
     fn a_file_has_the_method_of_its_kind_and_a_name_that_ends_no_header() {
         let cases = [
             ("image/png", "sendPhoto"),
+            ("image/gif", "sendAnimation"),
             ("video/mp4", "sendVideo"),
             ("audio/ogg", "sendVoice"),
             ("text/plain", "sendDocument"),

@@ -9,6 +9,9 @@
 )]
 
 mod emulator;
+#[path = "../it/loopback.rs"]
+#[allow(dead_code, reason = "the other tests use the rest")]
+mod loopback;
 mod telegram;
 #[path = "../../../markdown/tests/it/texts.rs"]
 mod texts;

@@ -1,19 +1,22 @@
 //! Telegram against the emulator: identity, messages, limits, entities of 300 texts, a second poller, topics, files.
 
 use rooftree_connectors::{
-    Button, ChatPlace, Connector, FailureClass, Health, InboundBody, OutboundFile, OutboundPart,
-    PartBody, TelegramConnector, TelegramMode, TelegramOptions,
+    Button, ChatPlace, Connector, FailureClass, Health, Inbound, InboundBody, OutboundFile,
+    OutboundPart, PartBody, PlatformRequest, TelegramConnector, TelegramMode, TelegramOptions,
 };
 use serde_json::json;
 
 use crate::{
     emulator::{BOT_TOKEN, Emulator},
+    loopback::{Loopback, Reaction},
     texts,
 };
 
 fn connector(emulator: &Emulator) -> TelegramConnector {
     let options = TelegramOptions {
         base_url: emulator.url.clone(),
+        // The emulator has no rate limits.
+        is_paced: false,
         ..TelegramOptions::default()
     };
     TelegramConnector::new(BOT_TOKEN, options).unwrap()
@@ -87,13 +90,16 @@ async fn a_text_over_the_limit_is_refused_as_invalid() {
 }
 
 #[tokio::test]
-async fn no_part_of_three_hundred_texts_is_refused() {
+async fn of_three_hundred_texts_no_part_is_refused_and_no_character_lost() {
     let emulator = Emulator::start("telegram").await;
     let connector = connector(&emulator);
     let mut sent = 0;
     let mut last = String::new();
+    let mut whole = String::new();
     for seed in 0..300 {
-        for part in connector.split(&texts::markdown(seed)) {
+        let markdown = texts::markdown(seed);
+        whole.push_str(&rooftree_markdown::to_entities(&markdown).text);
+        for part in connector.split(&markdown) {
             connector.send(&place("5", None), &part).await.unwrap();
             sent += 1;
             let PartBody::Text { text, format } = part.body else {
@@ -111,7 +117,22 @@ async fn no_part_of_three_hundred_texts_is_refused() {
             last = answer.1["update"]["update_id"].to_string();
         }
     }
-    assert_eq!(emulator.accepted("sendMessage").len(), sent);
+    let accepted = emulator.accepted("sendMessage");
+    assert_eq!(accepted.len(), sent);
+    let texts: Vec<&str> = accepted
+        .iter()
+        .filter_map(|body| body["text"].as_str())
+        .collect();
+    assert!(
+        texts
+            .iter()
+            .all(|text| text.encode_utf16().count() <= 4_096)
+    );
+    let visible = |text: &str| text.split_whitespace().collect::<String>();
+    assert!(
+        visible(&texts.concat()) == visible(&whole),
+        "a character is lost"
+    );
     assert!(sent > 400, "{sent} parts were sent");
     assert!(drain(&connector, &last).await > 0);
 }
@@ -216,25 +237,94 @@ async fn files_of_twenty_megabytes_are_taken() {
     }
 }
 
-#[tokio::test]
-async fn a_bot_with_a_webhook_is_not_polled() {
-    let emulator = Emulator::start("telegram").await;
+const SECRET: &str = "0123456789abcdef";
+
+fn by_webhook(emulator: &Emulator, url: &str) -> TelegramConnector {
     let options = TelegramOptions {
         base_url: emulator.url.clone(),
         mode: TelegramMode::Webhook {
-            url: format!("{}/hook", emulator.url),
-            secret: "0123456789abcdef".to_owned(),
+            url: url.to_owned(),
+            secret: SECRET.to_owned(),
         },
         ..TelegramOptions::default()
     };
-    let webhook = TelegramConnector::new(BOT_TOKEN, options).unwrap();
+    TelegramConnector::new(BOT_TOKEN, options).unwrap()
+}
+
+/// Passes a request on to the connector and acknowledges what it holds.
+async fn pass(connector: &TelegramConnector, headers: &[(&str, &str)], body: &[u8]) -> Inbound {
+    let request = PlatformRequest {
+        headers,
+        body,
+        at_ms: 0,
+    };
+    let store = async {
+        let found = connector.receive().await.unwrap();
+        connector.acknowledge(&found.key).await.unwrap();
+        found
+    };
+    let (answer, found) = tokio::join!(connector.take_request(request), store);
+    assert_eq!(answer.status, 200);
+    found
+}
+
+#[tokio::test]
+async fn what_the_emulator_sends_to_a_webhook_is_taken_until_a_poller_removes_it() {
+    let emulator = Emulator::start("telegram").await;
+    let server = Loopback::start(|_| Reaction::ok(json!(true))).await;
+    let webhook = by_webhook(&emulator, &format!("{}/hook", server.url));
     let mut health = webhook.health();
     tokio::select! {
         error = webhook.receive() => panic!("{error:?}"),
         up = health.wait_for(|health| *health == Health::Up) => { up.unwrap(); }
     }
+    let said = json!({"chatId": 5, "text": "a", "fromId": 5, "chatType": "private"});
+    emulator.inbound("telegram", &said).await;
+    server.until("hook", 1).await;
+    let arrived = server.arrived().remove(0);
+    let secret = arrived.header("x-telegram-bot-api-secret-token");
+    assert_eq!(secret, Some(SECRET));
+    let headers = [("X-Telegram-Bot-Api-Secret-Token", SECRET)];
+    let found = pass(&webhook, &headers, &arrived.body).await;
+    assert_eq!(found.from.id, "5");
     let poller = connector(&emulator);
-    let error = poller.receive().await.unwrap_err();
-    assert!(error.message.contains("a webhook is set"), "{error}");
-    poller.remove_webhook().await.unwrap();
+    let polled = async {
+        emulator.inbound("telegram", &said).await;
+        let mut health = poller.health();
+        health
+            .wait_for(|health| *health == Health::Up)
+            .await
+            .unwrap();
+        emulator.inbound("telegram", &said).await;
+    };
+    let (received, ()) = tokio::join!(poller.receive(), polled);
+    received.expect("connecting removes the webhook");
+}
+
+#[tokio::test]
+async fn a_pressed_button_is_answered_and_its_message_edited() {
+    let emulator = Emulator::start("telegram").await;
+    let connector = by_webhook(&emulator, &format!("{}/hook", emulator.url));
+    // The emulator takes presses and passes none on.
+    let query = json!({"update_id": 70, "callback_query": {"id": "991", "chat_instance": "1", "data": "p:abc:y",
+        "from": {"id": 5, "is_bot": false, "first_name": "Ada"},
+        "message": {"message_id": 31, "date": 1, "chat": {"id": 5, "type": "private", "first_name": "Ada"}}}});
+    let headers = [("X-Telegram-Bot-Api-Secret-Token", SECRET)];
+    let found = pass(&connector, &headers, query.to_string().as_bytes()).await;
+    let InboundBody::Button {
+        data,
+        press,
+        message,
+    } = found.body
+    else {
+        panic!("a press")
+    };
+    assert_eq!((data.as_str(), message.as_str()), ("p:abc:y", "31"));
+    connector.answer_button(&press, "Allowed").await.unwrap();
+    let edited = OutboundPart::text("Run? Allowed by Ada");
+    let edit = connector.edit(&found.place, &message, &edited).await;
+    edit.unwrap();
+    let answered = emulator.accepted("answerCallbackQuery");
+    assert_eq!(answered[0]["callback_query_id"], "991");
+    assert_eq!(emulator.accepted("editMessageText").len(), 1);
 }

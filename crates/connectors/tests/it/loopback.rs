@@ -41,13 +41,21 @@ impl Reaction {
 /// A request that arrived.
 #[derive(Clone, Debug)]
 pub struct Arrived {
+    pub verb: String,
     pub path: String,
+    /// Names in small letters.
+    pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
 impl Arrived {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter().filter(|(other, _)| other == name);
+        found.next().map(|(_, value)| value.as_str())
     }
 
     /// The last segment of the path: the method of the Bot API.
@@ -148,18 +156,27 @@ async fn read_request(stream: &mut TcpStream) -> Option<Arrived> {
             return None;
         }
     };
-    let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
-    let path = String::from_utf8_lossy(&bytes[..end]);
-    let path = path.split(' ').nth(1)?.to_owned();
-    let length = head
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let mut words = head.split(' ').map(str::to_owned);
+    let (verb, path) = (words.next()?, words.next()?);
+    let headers = head
         .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
-    let length: usize = length.map_or(0, |length| length.trim().parse().unwrap());
+        .skip(1)
+        .filter_map(|line| line.split_once(": "));
+    let headers = headers.map(|(name, value)| (name.to_lowercase(), value.to_owned()));
+    let headers: Vec<(String, String)> = headers.collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length: usize = length.map_or(0, |(_, length)| length.parse().unwrap());
     let mut body = bytes.split_off(end);
     while body.len() < length {
         if stream.read_buf(&mut body).await.ok()? == 0 {
             return None;
         }
     }
-    Some(Arrived { path, body })
+    Some(Arrived {
+        verb,
+        path,
+        headers,
+        body,
+    })
 }

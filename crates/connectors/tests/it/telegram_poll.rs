@@ -115,11 +115,12 @@ async fn a_second_poller_stops_the_connector_with_a_clear_reason() {
         ),
         (
             "Conflict: can't use getUpdates method while webhook is active",
-            "a webhook is set",
+            "set a webhook",
         ),
     ] {
         let server = Loopback::start(move |request| match request.method() {
             "getMe" => get_me(),
+            "deleteWebhook" => Reaction::ok(json!(true)),
             _ => Reaction::refusal(409, description),
         });
         let connector = connector(&server.await);
@@ -154,6 +155,7 @@ async fn after_a_broken_poll_it_says_so_and_reconnects() {
     let mut polls = 0;
     let server = Loopback::start(move |request| match request.method() {
         "getMe" => get_me(),
+        "deleteWebhook" => Reaction::ok(json!(true)),
         _ => {
             polls += 1;
             if polls == 1 {
@@ -202,4 +204,72 @@ async fn commands_are_set_when_it_connects() {
     connector.receive().await.unwrap();
     let expected = json!({"commands": [{"command": "new", "description": "Begin anew"}]});
     assert_eq!(server.calls("setMyCommands"), [expected]);
+}
+
+#[tokio::test]
+async fn numbers_of_updates_that_begin_anew_are_received() {
+    let mut polls = 0;
+    let server = Loopback::start(move |request| match request.method() {
+        "getMe" => get_me(),
+        "getUpdates" => {
+            polls += 1;
+            match polls {
+                1 => Reaction::ok(json!([update(900, "a")])),
+                2 => Reaction::ok(json!([update(17, "b")])),
+                _ => Reaction::Hold,
+            }
+        }
+        _ => Reaction::ok(json!(true)),
+    });
+    let server = server.await;
+    let connector = connector(&server);
+    for key in ["900", "17"] {
+        let found = connector.receive().await.unwrap();
+        assert_eq!(found.key, key);
+        connector.acknowledge(key).await.unwrap();
+    }
+    tokio::select! {
+        _ = connector.receive() => panic!("nothing is left"),
+        () = server.until("getUpdates", 3) => {}
+    }
+    assert_eq!(server.calls("getUpdates")[2]["offset"], 18);
+}
+
+#[tokio::test]
+async fn polling_removes_a_webhook_and_keeps_what_waits_for_it() {
+    let server = telegram(vec![update(1, "a")]).await;
+    connector(&server).receive().await.unwrap();
+    assert_eq!(server.calls("deleteWebhook"), [json!({})]);
+}
+
+#[tokio::test]
+async fn a_poll_that_hangs_is_ended_and_made_anew() {
+    let mut polls = 0;
+    let server = Loopback::start(move |request| match request.method() {
+        "getMe" => get_me(),
+        "getUpdates" => {
+            polls += 1;
+            if polls == 1 {
+                Reaction::Hold
+            } else {
+                Reaction::ok(json!([update(1, "a")]))
+            }
+        }
+        _ => Reaction::ok(json!(true)),
+    });
+    let server = server.await;
+    let connector = connector(&server);
+    let mut health = connector.health();
+    let hang = async {
+        server.until("getUpdates", 1).await;
+        tokio::time::pause();
+        let begin = tokio::time::Instant::now();
+        let degraded = health.wait_for(|health| matches!(health, Health::Degraded { .. }));
+        degraded.await.unwrap();
+        tokio::time::resume();
+        begin.elapsed()
+    };
+    let (received, hung) = tokio::join!(connector.receive(), hang);
+    assert_eq!(received.unwrap().key, "1");
+    assert!(hung < std::time::Duration::from_secs(120));
 }

@@ -9,7 +9,7 @@ use rooftree_connectors::{
 use serde_json::json;
 
 use crate::{
-    loopback::{Loopback, Reaction},
+    loopback::{Arrived, Loopback, Reaction},
     telegram_poll::{TOKEN, connector},
 };
 
@@ -160,6 +160,9 @@ async fn files_are_sent_whole_and_fetched_up_to_the_limit() {
     assert_eq!(connector.send(&chat(), &part).await.unwrap().message, "4");
     let sent = server.arrived();
     assert!(sent[0].path.ends_with("/sendDocument") && sent[0].body.len() > 3 << 20);
+    let form = sent[0].header("content-type").unwrap();
+    assert_eq!(sent[0].verb, "POST");
+    assert!(form.starts_with("multipart/form-data; boundary="));
     let mut file = InboundFile {
         id: "f".to_owned(),
         name: "a.jpg".to_owned(),
@@ -178,4 +181,116 @@ async fn files_are_sent_whole_and_fetched_up_to_the_limit() {
         requests,
         "a file that is too large is not asked for"
     );
+}
+
+#[tokio::test]
+async fn a_refused_text_is_sent_once_more_without_formatting() {
+    let refuse = |request: &Arrived| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        if body.contains("entities") {
+            Reaction::refusal(400, "Bad Request: can't parse entities")
+        } else {
+            Reaction::ok(json!({"message_id": 8}))
+        }
+    };
+    let server = Loopback::start(refuse).await;
+    let connector = connector(&server);
+    let part = connector.split("**bold**").remove(0);
+    assert_eq!(connector.send(&chat(), &part).await.unwrap().message, "8");
+    connector.edit(&chat(), "8", &part).await.unwrap();
+    let file = OutboundFile {
+        name: "a.txt".to_owned(),
+        media_type: "text/plain".to_owned(),
+        caption: "see `this`".to_owned(),
+        bytes: vec![b'x'],
+        blob: String::new(),
+    };
+    let file = OutboundPart {
+        body: PartBody::File(file),
+        ..OutboundPart::text("")
+    };
+    connector.send(&chat(), &file).await.unwrap();
+    for method in ["sendMessage", "editMessageText", "sendDocument"] {
+        let arrived = server.arrived();
+        let sent = arrived.iter().filter(|request| request.method() == method);
+        assert_eq!(sent.count(), 2, "{method}");
+    }
+    let last = server.arrived().pop().unwrap();
+    assert!(String::from_utf8_lossy(&last.body).contains("\r\n\r\nsee this\r\n"));
+    // Text without formatting is not tried twice.
+    let server = Loopback::start(|_| Reaction::refusal(400, "Bad Request: x")).await;
+    let connector = self::connector(&server);
+    let refused = connector.send(&chat(), &OutboundPart::text("a")).await;
+    assert_eq!(refused.unwrap_err().class, FailureClass::InvalidPayload);
+    assert_eq!(server.arrived().len(), 1);
+}
+
+#[tokio::test]
+async fn a_message_follows_a_group_that_became_a_supergroup() {
+    let server = Loopback::start(|request| {
+        if request.json()["chat_id"] == -5 {
+            Reaction::json(
+                400,
+                json!({"ok": false, "error_code": 400, "parameters": {"migrate_to_chat_id": -1005},
+                    "description": "Bad Request: group chat was upgraded to a supergroup chat"}),
+            )
+        } else {
+            Reaction::ok(json!({"message_id": 8}))
+        }
+    });
+    let server = server.await;
+    let group = ChatPlace {
+        chat: "-5".to_owned(),
+        reply_to: Some("3".to_owned()),
+        ..chat()
+    };
+    let connector = connector(&server);
+    connector
+        .send(&group, &OutboundPart::text("a"))
+        .await
+        .unwrap();
+    let sent = server.calls("sendMessage");
+    assert_eq!(sent[1]["chat_id"], -1005);
+    assert_eq!(sent[1].get("reply_parameters"), None);
+}
+
+/// Whether a send waits while twenty other requests are made and answered.
+async fn waits(connector: &TelegramConnector, to: &ChatPlace) -> bool {
+    let others = async {
+        for _ in 0..20 {
+            connector.typing(&chat()).await.unwrap();
+        }
+    };
+    let part = OutboundPart::text("a");
+    tokio::select! {
+        sent = connector.send(to, &part) => sent.is_err(),
+        () = others => true,
+    }
+}
+
+#[tokio::test]
+async fn a_chat_is_left_alone_for_a_second_and_longer_after_a_flood() {
+    let flood = json!({"ok": false, "error_code": 429, "parameters": {"retry_after": 30}});
+    let server = Loopback::start(move |request| match request.json()["chat_id"].as_i64() {
+        Some(7) => Reaction::json(429, flood.clone()),
+        _ => Reaction::ok(json!({"message_id": 8})),
+    });
+    let server = server.await;
+    let connector = connector(&server);
+    let place = |chat: &str| ChatPlace {
+        chat: chat.to_owned(),
+        ..self::chat()
+    };
+    connector
+        .send(&place("5"), &OutboundPart::text("a"))
+        .await
+        .unwrap();
+    assert!(waits(&connector, &place("5")).await);
+    assert!(!waits(&connector, &place("6")).await);
+    let part = OutboundPart::text("a");
+    let refused = connector.edit(&place("7"), "1", &part).await;
+    assert_eq!(refused.unwrap_err().class, FailureClass::RateLimit);
+    let calls = server.calls("sendMessage").len();
+    assert!(waits(&connector, &place("7")).await);
+    assert_eq!(server.calls("sendMessage").len(), calls);
 }

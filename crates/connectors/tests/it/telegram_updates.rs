@@ -1,13 +1,16 @@
 //! What Telegram's updates become: messages, topics, mentions, files, presses; and the webhook's secret.
 
+use std::cell::RefCell;
+
 use rooftree_connectors::{
-    ChatPlace, FailureClass, Inbound, InboundBody, TelegramConnector, TelegramMode, TelegramOptions,
+    ChatPlace, Connector, Inbound, InboundBody, PlatformRequest, TelegramConnector, TelegramMode,
+    TelegramOptions,
 };
 use serde_json::{Value, json};
 
 use crate::{
     loopback::Loopback,
-    telegram_poll::{TOKEN, get_me},
+    telegram_poll::{TOKEN, connector as connector_of, get_me},
 };
 
 const SECRET: &str = "0123456789abcdef";
@@ -34,10 +37,37 @@ async fn inbound(connector: &TelegramConnector, fields: Value) -> Option<Inbound
         message[name] = value.clone();
     }
     let body = json!({"update_id": 70, "message": message}).to_string();
-    connector
-        .take_webhook(Some(SECRET), body.as_bytes())
-        .await
-        .unwrap()
+    let (status, found) = post(connector, Some(SECRET), body.as_bytes()).await;
+    assert_eq!(status, 200);
+    found
+}
+
+/// Sends a request to the webhook while its updates are received and acknowledged.
+async fn post(
+    connector: &TelegramConnector,
+    secret: Option<&str>,
+    body: &[u8],
+) -> (u16, Option<Inbound>) {
+    let header = secret.map(|secret| ("X-Telegram-Bot-Api-Secret-Token", secret));
+    let headers: Vec<(&str, &str)> = header.into_iter().collect();
+    let request = PlatformRequest {
+        headers: &headers,
+        body,
+        at_ms: 0,
+    };
+    let found = RefCell::new(None);
+    let store = async {
+        loop {
+            let inbound = connector.receive().await.unwrap();
+            connector.acknowledge(&inbound.key).await.unwrap();
+            found.replace(Some(inbound));
+        }
+    };
+    let answer = tokio::select! {
+        answer = connector.take_request(request) => answer,
+        () = store => panic!("it receives for ever"),
+    };
+    (answer.status, found.take())
 }
 
 #[tokio::test]
@@ -49,18 +79,20 @@ async fn a_webhook_request_needs_the_secret() {
         Some("0123456789abcdeF"),
         Some("0123456789abcde"),
     ] {
-        let error = connector.take_webhook(secret, b"{}").await.unwrap_err();
-        assert_eq!(error.class, FailureClass::Auth);
+        assert_eq!(post(&connector, secret, b"{}").await, (401, None));
     }
-    assert_eq!(
-        connector.take_webhook(Some(SECRET), b"{}").await.unwrap(),
-        None
-    );
-    let error = connector
-        .take_webhook(Some(SECRET), b"{")
-        .await
-        .unwrap_err();
-    assert_eq!(error.class, FailureClass::InvalidPayload);
+    assert_eq!(post(&connector, Some(SECRET), b"{}").await, (200, None));
+    assert_eq!(post(&connector, Some(SECRET), b"{").await, (400, None));
+    let server = Loopback::start(|_| get_me()).await;
+    let polled = connector_of(&server);
+    let body = br#"{"update_id": 1}"#;
+    let headers = [("x-telegram-bot-api-secret-token", SECRET)];
+    let request = PlatformRequest {
+        headers: &headers,
+        body,
+        at_ms: 0,
+    };
+    assert_eq!(polled.take_request(request).await.status, 409);
 }
 
 #[tokio::test]
@@ -249,11 +281,8 @@ async fn a_pressed_button_has_its_data_its_press_and_its_message() {
         "message": {"message_id": 31, "date": 0, "chat": {"id": -100, "type": "supergroup", "is_forum": true},
             "message_thread_id": 4, "is_topic_message": true}});
     let body = json!({"update_id": 71, "callback_query": query}).to_string();
-    let found = connector
-        .take_webhook(Some(SECRET), body.as_bytes())
-        .await
-        .unwrap()
-        .unwrap();
+    let (_, found) = post(&connector, Some(SECRET), body.as_bytes()).await;
+    let found = found.unwrap();
     assert_eq!(found.place.thread.as_deref(), Some("4"));
     let InboundBody::Button {
         data,
@@ -267,4 +296,35 @@ async fn a_pressed_button_has_its_data_its_press_and_its_message() {
         (data.as_str(), press.as_str(), message.as_str()),
         ("p:abc:y", "991", "31")
     );
+}
+
+#[tokio::test]
+async fn a_group_that_moves_says_where_and_an_edited_message_is_nothing_for_us() {
+    let connector = webhook().await;
+    let moved = inbound(&connector, json!({"migrate_to_chat_id": -100_500})).await;
+    let moved = moved.unwrap();
+    assert_eq!(moved.place.chat, "-100");
+    let chat = "-100500".to_owned();
+    assert_eq!(moved.body, InboundBody::Moved { chat });
+    let edited = json!({"update_id": 5, "edited_message": {"message_id": 1, "text": "x",
+        "chat": {"id": 5, "type": "private"}, "from": {"id": 5, "is_bot": false, "first_name": "A"}}});
+    let (status, found) = post(&connector, Some(SECRET), edited.to_string().as_bytes()).await;
+    assert_eq!((status, found), (200, None));
+}
+
+#[tokio::test]
+async fn a_webhook_request_that_was_not_stored_is_no_success() {
+    let connector = webhook().await;
+    let body = json!({"update_id": 70, "message": {"message_id": 9, "date": 0, "text": "a",
+        "chat": {"id": 5, "type": "private"}, "from": {"id": 5, "is_bot": false, "first_name": "A"}}});
+    let body = body.to_string();
+    let headers = [("x-telegram-bot-api-secret-token", SECRET)];
+    let request = PlatformRequest {
+        headers: &headers,
+        body: body.as_bytes(),
+        at_ms: 0,
+    };
+    tokio::time::pause();
+    // Nobody acknowledges: Telegram has to send it again.
+    assert_eq!(connector.take_request(request).await.status, 503);
 }
