@@ -4,7 +4,7 @@
 
 use std::{error::Error as _, time::Duration};
 
-use reqwest::{Client, RequestBuilder, StatusCode, header::RETRY_AFTER};
+use reqwest::{Client, ClientBuilder, RequestBuilder, StatusCode, header::RETRY_AFTER};
 
 use crate::{FailureClass, SendError};
 
@@ -21,8 +21,15 @@ pub(crate) struct HttpAnswer {
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// A client for an address. One for plain addresses needs no certificates, which take long to read.
+/// A client for an address.
 pub(crate) fn client(base: &str) -> Result<Client, SendError> {
+    builder(base)
+        .build()
+        .map_err(|error| SendError::new(FailureClass::Transient, words(&error)))
+}
+
+/// What all clients have. One for plain addresses needs no certificates, which take long to read.
+pub(crate) fn builder(base: &str) -> ClientBuilder {
     // Fails if a default provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
@@ -32,14 +39,11 @@ pub(crate) fn client(base: &str) -> Result<Client, SendError> {
         .tcp_keepalive(Duration::from_secs(60))
         // A redirect would send the token to another host.
         .redirect(reqwest::redirect::Policy::none());
-    let builder = if base.starts_with("http://") {
+    if base.starts_with("http://") {
         builder.tls_certs_only([])
     } else {
         builder
-    };
-    builder
-        .build()
-        .map_err(|error| SendError::new(FailureClass::Transient, words(&error)))
+    }
 }
 
 /// Sends a request and reads the whole answer.

@@ -4,16 +4,20 @@
 //! its platform's JSON, limits and formatting, and nothing of sessions: the server maps chats to sessions, stores what
 //! arrives before it is acknowledged, plans the parts of an answer, and retries.
 
+mod address_guard;
 mod connector;
 mod error;
 mod http;
 mod inbound;
 mod outbound;
+mod plain_parts;
 mod platform_request;
 mod request_queue;
 mod signature;
 mod telegram;
+mod webhook;
 
+pub use address_guard::PrivateAddresses;
 pub use connector::{Capabilities, Connector, Health, LengthUnit, SharedConnector};
 pub use error::{FailureClass, SendError};
 pub use inbound::{ChatPlace, ChatSender, Inbound, InboundBody, InboundFile};
@@ -21,3 +25,7 @@ pub use outbound::{Button, Format, OutboundFile, OutboundPart, PartBody, Receipt
 pub use platform_request::{PlatformAnswer, PlatformRequest};
 pub use signature::{is_signed, sign_body};
 pub use telegram::{BotCommand, BotIdentity, TelegramConnector, TelegramMode, TelegramOptions};
+pub use webhook::{
+    SignatureStyle, WebhookConnector, WebhookInbound, WebhookOptions, WebhookOutbound,
+    WebhookSecret, WebhookTemplate, WebhookTemplates,
+};

@@ -14,6 +14,8 @@ use crate::{Inbound, PlatformAnswer};
 
 /// How much may wait; more is refused and sent again later.
 const MOST: usize = 256;
+/// How many acknowledged keys are kept. The caller keeps them all; these save it the work.
+const REMEMBERED: usize = 1_024;
 /// How long a request waits for its acknowledgement. Platforms give up after ten seconds or more.
 const WAIT: Duration = Duration::from_secs(8);
 
@@ -59,6 +61,8 @@ struct QueuedRequests {
     given: VecDeque<String>,
     /// Requests to be answered, by key.
     open: HashMap<String, Vec<oneshot::Sender<()>>>,
+    /// Keys that were acknowledged lately: what has one of them is stored.
+    stored: VecDeque<String>,
 }
 
 impl RequestQueue {
@@ -69,6 +73,9 @@ impl RequestQueue {
     /// Lets something arrive and waits until it is acknowledged. The same key again joins the wait for the first.
     pub(crate) async fn submit(&self, inbound: Inbound) -> Submitted {
         let key = inbound.key.clone();
+        if self.queued().stored.contains(&key) {
+            return Submitted::Stored;
+        }
         let Some(answered) = self.queued().add(inbound) else {
             return Submitted::Full;
         };
@@ -101,6 +108,7 @@ impl RequestQueue {
             None => Vec::new(),
         };
         for key in &stored {
+            queued.remember(key);
             for request in queued.open.remove(key).unwrap_or_default() {
                 // The platform may have hung up; it sends the request again, and its key is known then.
                 let _ = request.send(());
@@ -129,6 +137,13 @@ impl QueuedRequests {
             self.waiting.push_back(inbound);
         }
         Some(answered)
+    }
+
+    fn remember(&mut self, key: &str) {
+        if self.stored.len() == REMEMBERED {
+            self.stored.pop_front();
+        }
+        self.stored.push_back(key.to_owned());
     }
 
     fn give(&mut self) -> Option<Inbound> {
@@ -191,6 +206,12 @@ mod tests {
             store
         );
         assert_eq!([first, again, second], [Submitted::Stored; 3]);
+        let replayed = queue.submit(inbound("1")).await;
+        assert_eq!(replayed, Submitted::Stored);
+        assert!(
+            queue.queued().waiting.is_empty(),
+            "it is not given out again"
+        );
     }
 
     #[tokio::test(start_paused = true)]

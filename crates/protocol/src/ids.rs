@@ -127,6 +127,7 @@ id!(
     "prc_",
     "Names a background process, which is a task too."
 );
+id!(OutboxId, "out_", "Names a message to a chat.");
 id!(BlobId, "blb_", "Names stored bytes by their content.");
 
 impl BlobId {

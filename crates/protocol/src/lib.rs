@@ -52,7 +52,9 @@ pub use error::{ErrorCode, Problem};
 pub use event::{Event, EventBody, RunStatus};
 pub use fan_out::{PermissionKind, SpawnCall, SpawnForecast, SpawnGroup, SpawnThresholds};
 pub use host_pattern::HostPattern;
-pub use ids::{BlobId, CallId, MessageId, PermissionId, ProcessId, QuestionId, RunId, SessionId};
+pub use ids::{
+    BlobId, CallId, MessageId, OutboxId, PermissionId, ProcessId, QuestionId, RunId, SessionId,
+};
 pub use inquiry::{
     Answer, Choice, InquiryResponse, PermissionDecision, PermissionScope, Question, QuestionReply,
 };

@@ -10,6 +10,8 @@ mod batch;
 mod budget;
 mod call;
 mod call_progress;
+mod chat_posts;
+mod chat_words;
 mod check;
 mod compaction;
 mod decide;

@@ -14,6 +14,7 @@ mod connectors;
 mod files;
 pub mod import;
 mod messages;
+mod outbox;
 mod queries;
 mod rules;
 mod run_items;
@@ -42,6 +43,7 @@ pub use self::{
         ChatAddress, ChatMessage, ConnectorChange, IssuedPairing, NewPairing, PAIRING_CODE_CHARS,
     },
     files::{AuditedFileChange, FileChangeIntent},
+    outbox::{ConnectorAccess, OutboxQuery},
     queries::{ListPage, Queries},
     run_spans::gather_spans,
 };

@@ -12,6 +12,7 @@ mod bus;
 mod cached_answers;
 pub mod call_socket;
 mod caller;
+mod chat_activity;
 pub mod checks;
 pub mod clock;
 pub mod definitions;
@@ -58,14 +59,15 @@ pub use agent::{
 pub use assembly::{Assembly, ToolParts};
 pub use board::{BOARD_REST, BoardFilter, BoardPage, BoardWatch};
 pub use bus::{EventFilter, ReplyDraft, Subscription, TreeSubscription};
+pub use chat_activity::ChatWork;
 pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
 pub use handle::{
     AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ChatAddress, ChatMessage,
-    ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing, IssuedToken, ListPage,
-    NewAccessLink, NewAccessToken, NewPairing, PAIRING_CODE_CHARS, Queries, RequestKey,
-    TOKEN_PREFIX, gather_spans,
+    ConnectorAccess, ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing,
+    IssuedToken, ListPage, NewAccessLink, NewAccessToken, NewPairing, OutboxQuery,
+    PAIRING_CODE_CHARS, Queries, RequestKey, TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

@@ -18,10 +18,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     Clock, Definitions, SecretRedactor, board::BoardHub, bus::Bus, cached_answers::AnswerCache,
-    call_socket::CallSocket, delegation_registry::DelegationRegistry, hooks::SessionTracker,
-    mcp_scope, rate_limiter::RateLimiter, resolved_agent::ResolvedAgentCache,
-    resting_sessions::RestingSessions, runtime_options::RuntimeOptions, saved_rules::SavedRules,
-    signals::AwakeSessions,
+    call_socket::CallSocket, chat_activity::ChatActivity, delegation_registry::DelegationRegistry,
+    hooks::SessionTracker, mcp_scope, rate_limiter::RateLimiter,
+    resolved_agent::ResolvedAgentCache, resting_sessions::RestingSessions,
+    runtime_options::RuntimeOptions, saved_rules::SavedRules, signals::AwakeSessions,
 };
 
 /// Lease of a claim: how long it lives without being renewed.
@@ -53,6 +53,8 @@ pub(crate) struct RuntimeContext {
     pub(crate) takes_all: AtomicBool,
     /// What agents want done with other sessions than their own.
     pub(crate) session_actions: mpsc::UnboundedSender<SessionAction>,
+    /// Who works for a chat, and whether there is something to deliver.
+    pub(crate) chats: ChatActivity,
 }
 
 /// What all agents of a runtime cache together.
@@ -92,6 +94,7 @@ impl RuntimeContext {
             mode_changes: Mutex::default(),
             takes_all: AtomicBool::new(false),
             session_actions,
+            chats: ChatActivity::default(),
         };
         (Arc::new(context), requested)
     }

@@ -1,20 +1,28 @@
-//! Connectors in the server: runs a poller for each account, lets people in by pairing, turns what arrives into messages
-//! for sessions, and interprets slash commands and buttons.
+//! Joins connectors (chat platforms, webhooks) with the runtime: what they say goes in, what the outbox has goes out.
 //!
-//! Platforms are behind the trait [`Connector`](rooftree_connectors::Connector); the runtime knows none of them. What
-//! arrives is acknowledged to the platform only after it is stored.
+//! Platforms are behind the trait [`Connector`](rooftree_connectors::Connector); the runtime knows none of them. Inbound:
+//! one poller for each account, pairing, messages for sessions, slash commands and buttons; what arrives is acknowledged
+//! to the platform only after it is stored.
 
 mod ack_order;
 mod address;
+mod button_data;
+mod buttons;
 mod chat_settings;
 mod debounce;
 mod inbound;
 mod inbound_files;
+mod inquiry_answers;
+mod listed_requests;
+mod moved_chats;
 mod pairing;
 mod poller;
+mod registry;
 mod service;
 mod slash_commands;
 mod supervisor;
 
+pub use button_data::{ButtonChoice, ButtonPress};
 pub use chat_settings::ChatSettings;
-pub use service::{ConnectorFactory, ConnectorServiceOptions, connector_service};
+pub use registry::{ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy};
+pub use service::{ConnectorControl, ConnectorFactory, ConnectorServiceOptions, connector_service};

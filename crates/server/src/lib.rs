@@ -12,6 +12,7 @@ mod api;
 mod auth;
 mod catalog;
 mod connections;
+pub mod connectors;
 mod error;
 mod exchange;
 mod host_check;

@@ -46,6 +46,7 @@ const ORDERS: &[(&str, &[&[&str]])] = &[(
         ],
         &["exposure", "hooks"],
         &[
+            "chat_activity",
             "checks",
             "clock",
             "error",

@@ -12,3 +12,4 @@ mod loopback;
 mod telegram_poll;
 mod telegram_send;
 mod telegram_updates;
+mod webhook;

@@ -13,7 +13,7 @@ use rooftree_protocol::{
 };
 use rooftree_store::{InboxPost, Inquiry, InquiryAnswer, RuleRow, SessionFilter, VisibleSessions};
 
-use super::{AgentActor, hook_points, journal::JournalCommit, limits::RunEndReason};
+use super::{AgentActor, chat_posts, hook_points, journal::JournalCommit, limits::RunEndReason};
 use crate::{Error, runtime_options::ApprovalSource};
 
 /// Something to be asked.
@@ -68,6 +68,7 @@ pub(super) async fn put(agent: &mut AgentActor, ask: &NewInquiry) -> Result<(), 
     let about = format!("{} asks: {}", agent.session.agent, ask.words);
     let told = foreground(agent).await?;
     let posts = presented(agent, told.clone(), &format!("ask:{}", ask.id), about);
+    let outbox = chat_posts::ask(agent, &ask.id, &ask.body).await?;
     let (until, detail) = (Some(ask.until), ask.words.clone());
     let waiting = EventBody::RunWaiting {
         reason: ask.reason,
@@ -80,10 +81,13 @@ pub(super) async fn put(agent: &mut AgentActor, ask: &NewInquiry) -> Result<(), 
         run: agent.run_id(),
         asks: vec![inquiry],
         posts,
+        outbox: outbox.into_iter().collect(),
         ..JournalCommit::default()
     });
     rooftree_store::failpoint::reach_at("inquiry.asked", agent.depth());
     agent.journal.barrier().await?;
+    chat_posts::note_working(agent);
+    agent.context.chats.note_posted();
     hook_points::notify(agent, ask.reason, &ask.words);
     Ok(())
 }
@@ -144,6 +148,7 @@ pub(super) async fn settle(
         .and_then(|run| run.asked(id))
         .and_then(|asked| asked.told.clone());
     let posts = presented(agent, told, &format!("answer:{id}"), about);
+    let outbox = chat_posts::outcome(agent, id, &outcome).await?;
     let has_rules = !rules.is_empty();
     agent.append(JournalCommit {
         bodies: vec![outcome, EventBody::RunResumed { reason }],
@@ -151,9 +156,12 @@ pub(super) async fn settle(
         who,
         rules,
         posts,
+        outbox: outbox.into_iter().collect(),
         ..JournalCommit::default()
     });
     agent.journal.barrier().await?;
+    chat_posts::note_working(agent);
+    agent.context.chats.note_posted();
     rooftree_store::failpoint::reach_at("inquiry.settled", agent.depth());
     if has_rules {
         agent.context.caches.saved_rules.forget();

@@ -7,6 +7,7 @@ use super::{
     AgentActor,
     act::act,
     ask::ask,
+    chat_posts::note_working,
     compaction::compact,
     decide::{NextStep, decide},
     hook_points::may_end,
@@ -22,6 +23,7 @@ pub(super) async fn run(agent: &mut AgentActor) -> Result<RunEndReason, Error> {
         // With a model and tools that answer at once, nothing else would ever make room for others.
         tokio::task::coop::consume_budget().await;
         take_in(agent).await?;
+        note_working(agent);
         let ended = match agent.inbox.end_reason.take() {
             Some(end) => Some(end),
             None => match decide(

@@ -8,8 +8,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    Answer, CallId, ErrorCode, Mandate, MessageId, Outcome, RunBounds, RunId, RunStatus, SessionId,
-    SpawnGroup, Timestamp, ToolCall, Usage,
+    Answer, CallId, ChatTarget, ErrorCode, Mandate, MessageId, Origin, Outcome, RunBounds, RunId,
+    RunStatus, SessionId, SpawnGroup, Timestamp, ToolCall, Usage,
     event::{
         AnswerFinding, AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunEnd,
         RunMode, SkillNote, StopReason, ToolRecord,
@@ -58,6 +58,8 @@ pub struct RunView {
     pub title: String,
     /// For whom it works, if another agent asked.
     pub mandate: Option<Box<Mandate>>,
+    /// Where its answer goes.
+    pub route: RunRoute,
     /// Whether it makes one call that was requested by a client and not by the model.
     pub is_directed: bool,
     /// Whether it writes what the session that this conversation came from is told.
@@ -76,6 +78,34 @@ pub struct RunView {
     pub hooks: RunHooks,
     /// The answer so far, and whether replies repeat or are cut off.
     pub reply: ReplyState,
+}
+
+/// Where the answer of a run goes, as the message says that started it.
+///
+/// Invariant: it is set once. Messages that join the run do not change it, so an answer never reaches another chat than
+/// the one that asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunRoute {
+    /// No message of a person started it: a result or another agent did.
+    Inside,
+    /// A person at a client, who reads it there.
+    Client,
+    /// A chat.
+    Chat(ChatTarget),
+    /// A schedule, and the chat that it names.
+    Schedule(Option<ChatTarget>),
+}
+
+impl RunRoute {
+    /// Where the answer to a message from there goes.
+    pub(super) fn of(origin: &Origin) -> Self {
+        match origin {
+            Origin::User => Self::Client,
+            Origin::Connector { reply, .. } => reply.clone().map_or(Self::Client, Self::Chat),
+            Origin::Schedule { target, .. } => Self::Schedule(target.clone()),
+            Origin::Agent { .. } | Origin::Task { .. } | Origin::System { .. } => Self::Inside,
+        }
+    }
 }
 
 /// The policy and bounds a run works under.
@@ -226,6 +256,7 @@ impl RunView {
             mode,
             title: String::new(),
             mandate: None,
+            route: RunRoute::Inside,
             is_directed: false,
             hands_back: false,
             rights: RunRights::default(),

@@ -11,7 +11,7 @@ use rooftree_stdx::shorten::shorten_first_line;
 use rooftree_store::{InboxPost, failpoint};
 
 use super::{
-    AgentActor, call::record_cancelled, hook_points, journal::JournalCommit, limits,
+    AgentActor, call::record_cancelled, chat_posts, hook_points, journal::JournalCommit, limits,
     limits::RunEndReason, nested_calls, task,
 };
 use crate::{Error, hand_back::HandedOver, runtime_context::SessionAction};
@@ -58,6 +58,7 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         .filter(|mandate| mandate.expects_answer());
     let told = asked.map(|mandate| (mandate, Arc::new(cleaned(agent, &summary))));
     let id = run.id.clone();
+    let said = chat_posts::answer(agent, &summary);
     let back = over.and_then(|over| {
         let message = MessageId::from_entropy(agent.context.entropy());
         over.told(&cleaned(agent, &summary), message, agent.context.now())
@@ -89,8 +90,10 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
             .iter()
             .map(|(mandate, end)| task::ended(agent, &id, mandate, end))
             .collect(),
+        outbox: said.into_iter().collect(),
         ..JournalCommit::default()
     };
+    let has_said = !commit.outbox.is_empty();
     let left_running = (status == RunStatus::Cancelled).then(|| agent.history.tasks().to_vec());
     let apart = if failpoint::is_without("settle") {
         std::mem::take(&mut commit.posts)
@@ -99,6 +102,11 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
     };
     agent.append(commit);
     agent.journal.barrier().await?;
+    agent.context.chats.end(&id);
+    if has_said {
+        failpoint::reach_at("outbox.posted", agent.depth());
+        agent.context.chats.note_posted();
+    }
     if let Some((mandate, end)) = told {
         failpoint::reach_at("reply.telling", agent.depth());
         apart

@@ -12,6 +12,7 @@ mod authority;
 mod board;
 mod budget;
 mod cancel;
+mod chats;
 mod compaction;
 mod control;
 mod definitions;

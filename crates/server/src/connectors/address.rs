@@ -24,7 +24,11 @@ pub(super) fn session_key(
 }
 
 /// Where an answer goes. In a group it is a reply to the message, so that everybody sees whom it answers.
-pub(super) fn reply_target(connector: &str, place: &ChatPlace, message: Option<&str>) -> ChatTarget {
+pub(super) fn reply_target(
+    connector: &str,
+    place: &ChatPlace,
+    message: Option<&str>,
+) -> ChatTarget {
     ChatTarget {
         connector: connector.to_owned(),
         chat: place.chat.clone(),
@@ -67,7 +71,12 @@ mod tests {
             (place("-100", None, true), "7", false, "home/-100"),
             (place("-100", Some("45"), true), "7", false, "home/-100/:45"),
             (place("-100", None, true), "45", true, "home/-100/45"),
-            (place("-100", Some("45"), true), "7", true, "home/-100/:45/7"),
+            (
+                place("-100", Some("45"), true),
+                "7",
+                true,
+                "home/-100/:45/7",
+            ),
             (place("a/b", None, true), "7", false, "home/a%2Fb"),
             (place("a", None, false), ":b", false, "home/a/%3Ab"),
         ];

@@ -5,7 +5,11 @@ use rooftree_protocol::PermissionScope;
 use rooftree_runtime::Error;
 use rooftree_store::ChatIdentity;
 
-use super::{inbound::ChatInbox, inquiry_answers::ChatDecision};
+use super::{
+    button_data::{ButtonChoice, ButtonPress},
+    inbound::ChatInbox,
+    inquiry_answers::ChatDecision,
+};
 
 impl ChatInbox {
     /// Answers a press. Only the one who pressed sees the words; the message itself is changed through the outbox.
@@ -35,26 +39,22 @@ impl ChatInbox {
         if !identity.may_approve {
             return Ok("You may not answer requests.".into());
         }
-        let Some((id, decision)) = parse_button(data) else {
+        let Ok(button) = data.parse::<ButtonPress>() else {
             return Ok("This button does not work any more.".into());
         };
         let who = self.approver(&identity, &inbound.from);
-        let Some(inquiry) = self.handle.queries(&who).inquiry(id).await? else {
+        let Some(inquiry) = self.handle.queries(&who).inquiry(&button.inquiry).await? else {
             return Ok("There is no such request, or it is not yours.".into());
         };
-        self.decide(&who, &inquiry, decision).await
+        self.decide(&who, &inquiry, decision(button.choice)).await
     }
 }
 
-/// The end of the id of what is asked, and the decision that a button stands for.
-fn parse_button(data: &str) -> Option<(&str, ChatDecision)> {
-    let rest = data.strip_prefix("p:")?;
-    let (id, what) = rest.rsplit_once(':')?;
-    let decision = match what {
-        "y" => ChatDecision::Allow(PermissionScope::Once),
-        "s" => ChatDecision::Allow(PermissionScope::Session),
-        "n" => ChatDecision::Deny(None),
-        number => ChatDecision::Choose(number.parse().ok()?),
-    };
-    (id.len() >= 8).then_some((id, decision))
+fn decision(choice: ButtonChoice) -> ChatDecision {
+    match choice {
+        ButtonChoice::Allow => ChatDecision::Allow(PermissionScope::Once),
+        ButtonChoice::AllowSession => ChatDecision::Allow(PermissionScope::Session),
+        ButtonChoice::Deny => ChatDecision::Deny(None),
+        ButtonChoice::Option(number) => ChatDecision::Choose(number.into()),
+    }
 }

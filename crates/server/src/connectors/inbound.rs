@@ -16,6 +16,7 @@ use super::{
     chat_settings::ChatSettings,
     debounce::{Debouncer, MessageBatch, WaitingMessage},
     inbound_files,
+    listed_requests::ListedRequests,
     slash_commands::SlashCommand,
 };
 
@@ -46,6 +47,7 @@ pub(super) struct ChatInbox {
     pub(super) us: Principal,
     pub(super) debouncer: Debouncer,
     pub(super) acks: AckOrder,
+    pub(super) listed: ListedRequests,
 }
 
 /// A sender who is known, where he speaks.
@@ -104,7 +106,13 @@ impl ChatInbox {
         identity: ChatIdentity,
         (text, files): (&str, &[InboundFile]),
     ) -> Result<Arrival, Error> {
-        let is_addressed = matches!(inbound.body, InboundBody::Message { addressed: true, .. });
+        let is_addressed = matches!(
+            inbound.body,
+            InboundBody::Message {
+                addressed: true,
+                ..
+            }
+        );
         if inbound.place.group && (!is_addressed || !self.is_open_group(inbound).await?) {
             return self.finish(inbound).await;
         }
@@ -168,7 +176,11 @@ impl ChatInbox {
     pub(super) fn new_session(&self, agent: Option<&str>) -> NewSession {
         NewSession {
             agent: agent.unwrap_or(&self.agent).to_owned(),
-            cwd: self.settings.cwd.clone().unwrap_or_else(|| self.cwd.clone()),
+            cwd: self
+                .settings
+                .cwd
+                .clone()
+                .unwrap_or_else(|| self.cwd.clone()),
             name: None,
             model: None,
         }

@@ -21,7 +21,10 @@ pub(super) async fn parts(
     for file in files.iter().take(MOST) {
         let name = plain_name(&file.name);
         if file.size.is_some_and(|size| size > limit) {
-            parts.push(not_taken(&name, &format!("it is larger than {limit} bytes")));
+            parts.push(not_taken(
+                &name,
+                &format!("it is larger than {limit} bytes"),
+            ));
             continue;
         }
         match connector.download(file, limit).await {

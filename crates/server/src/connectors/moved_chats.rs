@@ -21,7 +21,10 @@ impl ChatInbox {
             self.keep_groups().await?;
         }
         let key = |place: &ChatPlace| session_key(&self.name, place, &inbound.from, false);
-        let old = self.handle.chat_session(&self.us, &key(&inbound.place)).await?;
+        let old = self
+            .handle
+            .chat_session(&self.us, &key(&inbound.place))
+            .await?;
         let Some(session) = old else { return Ok(()) };
         let place = ChatPlace {
             chat: chat.to_owned(),

@@ -83,7 +83,10 @@ impl ChatInbox {
 
 /// Whether a text can only be a pairing code. Words of eight letters are taken for one too; a wrong code is harmless.
 fn looks_like_code(text: &str) -> bool {
-    let letters = text.trim().chars().filter(|letter| !matches!(letter, '-' | ' ' | '`'));
+    let letters = text
+        .trim()
+        .chars()
+        .filter(|letter| !matches!(letter, '-' | ' ' | '`'));
     let mut count = 0;
     for letter in letters {
         if !letter.is_ascii_alphanumeric() {
@@ -100,7 +103,13 @@ mod tests {
 
     #[test]
     fn codes_are_recognised_however_they_are_typed() {
-        for code in ["ABCD2345", "abcd2345", " ABCD-2345 ", "ABCD 2345", "`ABCD2345`"] {
+        for code in [
+            "ABCD2345",
+            "abcd2345",
+            " ABCD-2345 ",
+            "ABCD 2345",
+            "`ABCD2345`",
+        ] {
             assert!(looks_like_code(code), "{code}");
         }
         for text in ["", "ABCD234", "ABCD23456", "ABCD_345", "/new", "ABCDÉ345"] {

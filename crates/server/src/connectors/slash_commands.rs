@@ -7,7 +7,7 @@ mod requests;
 
 use rooftree_connectors::Inbound;
 use rooftree_protocol::{
-    UserAction, action,
+    actions::{UserAction, action},
     command::{Command, CommandReply},
 };
 use rooftree_runtime::Error;
@@ -44,16 +44,36 @@ enum ChatAction {
 /// Commands of chats: name, what they take, and what they do. Names and words are those of the table of actions where it
 /// has them.
 pub(super) const CHAT_COMMANDS: [(&str, &str, &str); 13] = [
-    ("new", "[MESSAGE]", "begin a new conversation; the old one is kept"),
-    ("reset", "", "forget what was said, and stay in the conversation"),
+    (
+        "new",
+        "[MESSAGE]",
+        "begin a new conversation; the old one is kept",
+    ),
+    (
+        "reset",
+        "",
+        "forget what was said, and stay in the conversation",
+    ),
     ("stop", "", "stop what is being worked on"),
     ("status", "", "show agent, session and what is going on"),
     ("sessions", "", "list your conversations"),
     ("resume", "ID|NAME", "go on with another conversation"),
-    ("agent", "[NAME [MESSAGE]]", "list the agents, or begin with one"),
-    ("switch", "AGENT [MESSAGE]", "hand the conversation over to another agent"),
+    (
+        "agent",
+        "[NAME [MESSAGE]]",
+        "list the agents, or begin with one",
+    ),
+    (
+        "switch",
+        "AGENT [MESSAGE]",
+        "hand the conversation over to another agent",
+    ),
     ("back", "[MESSAGE]", "go back to the conversation before"),
-    ("approve", "[N]", "allow what is asked; without a number, list it"),
+    (
+        "approve",
+        "[N]",
+        "allow what is asked; without a number, list it",
+    ),
     ("deny", "N [WHY]", "refuse what is asked"),
     ("usage", "", "show tokens and cost of this conversation"),
     ("help", "", "list these commands"),
@@ -181,7 +201,10 @@ mod tests {
     fn only_a_message_that_begins_with_a_plain_word_behind_a_slash_is_a_command() {
         let table = [
             ("/new", Some(("new", ""))),
-            (" /agent  writer hello\nthere ", Some(("agent", "writer hello\nthere"))),
+            (
+                " /agent  writer hello\nthere ",
+                Some(("agent", "writer hello\nthere")),
+            ),
             ("/new@home_bot now", Some(("new", "now"))),
             ("/usr/bin/env is missing", None),
             ("please /new", None),
@@ -192,7 +215,11 @@ mod tests {
         ];
         for (text, wanted) in table {
             let found = SlashCommand::parse(text);
-            assert_eq!(found.map(|found| (found.name, found.words)), wanted, "{text}");
+            assert_eq!(
+                found.map(|found| (found.name, found.words)),
+                wanted,
+                "{text}"
+            );
         }
     }
 

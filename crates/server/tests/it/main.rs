@@ -24,6 +24,7 @@ mod api_sessions;
 mod callback_server;
 mod callbacks;
 mod connections;
+mod connectors;
 mod conversations;
 mod holding;
 mod leaving;

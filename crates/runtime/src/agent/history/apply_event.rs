@@ -13,7 +13,11 @@ use rooftree_tools::returns_outside_text;
 
 use super::{History, INTERRUPTED, OpenToolCall, go_on, images_in, results_of};
 use crate::{
-    agent::{message_text, run_view::RunInquiry, window},
+    agent::{
+        message_text,
+        run_view::{RunInquiry, RunRoute},
+        window,
+    },
     hand_back,
 };
 
@@ -43,6 +47,11 @@ impl History {
             run.mandate.clone_from(&message.mandate);
             run.is_directed = message.call.is_some();
             run.hands_back = hand_back::is_request(message);
+        }
+        if let Some(run) = &mut self.run
+            && run.message == message.id
+        {
+            run.route = RunRoute::of(&message.origin);
         }
         if let (Some(run), Some(restriction)) = (&mut self.run, &message.restriction) {
             run.rights.commands.push(restriction.as_ref().clone());

@@ -1,10 +1,12 @@
 //! Chats of connectors: which session a chat talks to, and messages that arrive from it.
 
 use rooftree_protocol::{
-    ChatTarget, Origin, Part, Principal, Session, SessionId,
+    ChatTarget, Origin, OutboxId, Part, Principal, Session, SessionId,
     command::{Address, CommandReply, Delivery, NewSession},
 };
-use rooftree_store::{AuditEntry, ChatBinding, ChatBindingWrite, InboundKey};
+use rooftree_store::{
+    AuditEntry, ChatBinding, ChatBindingWrite, InboundKey, OutboxBody, OutboxKind, OutboxPost,
+};
 
 use super::{Handle, require_connector};
 use crate::{Error, handle::messages::PostContent, visibility};
@@ -31,6 +33,8 @@ pub struct ChatMessage {
     pub origin: Origin,
     /// Its idempotency key.
     pub key: String,
+    /// A line about the sender's surroundings.
+    pub context: Option<String>,
     /// What arrived for it. It is known from the commit of the message on.
     pub inbound: Vec<InboundKey>,
 }
@@ -87,7 +91,7 @@ impl Handle {
             key: Some(message.key),
             delivery: Delivery::Queue,
             restriction: None,
-            context: None,
+            context: message.context,
             inbound: message.inbound,
         };
         self.post(who, to, content).await
@@ -164,6 +168,39 @@ impl Handle {
             audit: Some(audit),
         });
         Ok(bound.await?)
+    }
+
+    /// Tells something in a chat, through the outbox; the same key again tells nothing. For connectors.
+    pub async fn tell_chat(
+        &self,
+        who: &Principal,
+        target: ChatTarget,
+        (key, text): (&str, &str),
+    ) -> Result<(), Error> {
+        require_connector(who)?;
+        let post = OutboxPost {
+            id: OutboxId::from_entropy(self.clock.entropy()).to_string(),
+            key: key.to_owned(),
+            account: who.account(),
+            session: None,
+            run: None,
+            kind: OutboxKind::Notice,
+            target,
+            body: OutboxBody::Text {
+                text: text.to_owned(),
+            },
+            at: self.now(),
+        };
+        self.connector_access().post(post, None).await.map(drop)
+    }
+
+    /// The names of the agents there are.
+    pub fn agent_names(&self) -> Vec<String> {
+        let agents = self.agents.as_ref();
+        agents.map_or_else(Vec::new, |agents| {
+            let all = agents.context.definitions().all();
+            all.iter().map(|agent| agent.name.clone()).collect()
+        })
     }
 
     /// Keeps the keys of what arrived and needs nothing more. For connectors.

@@ -31,10 +31,7 @@ impl ChatInbox {
             ..sender.address.clone()
         };
         let arrived = self.arrived_key(&inbound.key);
-        let session = self
-            .handle
-            .begin_chat(&sender.who, &chat, &arrived)
-            .await?;
+        let session = self.handle.begin_chat(&sender.who, &chat, &arrived).await?;
         self.say(inbound, sender, words).await?;
         let agent = session.agent;
         Ok(format!(
@@ -43,12 +40,7 @@ impl ChatInbox {
     }
 
     /// Posts what follows a command to the session that the chat talks to now.
-    async fn say(
-        &self,
-        inbound: &Inbound,
-        sender: &KnownSender,
-        words: &str,
-    ) -> Result<(), Error> {
+    async fn say(&self, inbound: &Inbound, sender: &KnownSender, words: &str) -> Result<(), Error> {
         if words.is_empty() {
             return Ok(());
         }
@@ -141,7 +133,10 @@ impl ChatInbox {
             format!("{} · {} · {said}{mark}", shown(session), session.agent)
         });
         let lines: Vec<String> = lines.collect();
-        Ok(format!("{}\n\n/resume ID goes on with one.", lines.join("\n")))
+        Ok(format!(
+            "{}\n\n/resume ID goes on with one.",
+            lines.join("\n")
+        ))
     }
 
     /// Sessions of the sender himself, the most recently spoken to first. In a group these are those of the group.
@@ -180,8 +175,14 @@ impl ChatInbox {
         }
         let found = self.own_sessions(sender, Some(words)).await?;
         let [session] = found.as_slice() else {
-            let how_many = if found.is_empty() { "No" } else { "More than one" };
-            return Ok(format!("{how_many} conversation matches `{words}`. /sessions lists them."));
+            let how_many = if found.is_empty() {
+                "No"
+            } else {
+                "More than one"
+            };
+            return Ok(format!(
+                "{how_many} conversation matches `{words}`. /sessions lists them."
+            ));
         };
         self.rebind(inbound, sender, &session.id).await?;
         Ok(format!(
@@ -200,7 +201,10 @@ impl ChatInbox {
         let (name, message) = first_word(words);
         if name.is_empty() {
             let names = self.handle.agent_names();
-            return Ok(format!("Agents: {}\n\n/agent NAME begins with one.", names.join(", ")));
+            return Ok(format!(
+                "Agents: {}\n\n/agent NAME begins with one.",
+                names.join(", ")
+            ));
         }
         self.begin(inbound, sender, (Some(name), message)).await
     }
@@ -270,12 +274,9 @@ impl ChatInbox {
     ) -> Result<(), Error> {
         let arrived = self.arrived_key(&inbound.key);
         let previous = self.current(sender).await?.map(|session| session.id);
-        let bound = self.handle.bind_chat(
-            &sender.who,
-            &sender.address,
-            (session, previous),
-            &arrived,
-        );
+        let bound =
+            self.handle
+                .bind_chat(&sender.who, &sender.address, (session, previous), &arrived);
         bound.await.map(drop)
     }
 
@@ -291,7 +292,7 @@ impl ChatInbox {
         let mut sum = Usage::none();
         for run in &runs {
             if let Some(EventBody::RunCompleted(end)) = run.ended.as_ref().map(|end| &end.body) {
-                sum += end.usage.clone();
+                sum += end.usage;
             }
         }
         let cost = if sum.cost_complete {
@@ -309,9 +310,7 @@ impl ChatInbox {
 
     /// The session that the chat talks to.
     pub(super) async fn current(&self, sender: &KnownSender) -> Result<Option<Session>, Error> {
-        let found = self
-            .handle
-            .chat_session(&sender.who, &sender.address.key);
+        let found = self.handle.chat_session(&sender.who, &sender.address.key);
         found.await
     }
 }

@@ -57,7 +57,7 @@ impl ChatInbox {
             return self.list_requests(&who, inbound).await;
         }
         let named = match which.parse::<usize>() {
-            Ok(number) => self.listed(&inbound.from.id, number),
+            Ok(number) => self.listed.find(&inbound.from.id, number),
             Err(_) if which.len() >= 6 => Some(which.to_owned()),
             Err(_) => None,
         };
@@ -78,7 +78,7 @@ impl ChatInbox {
         let mut open = self.handle.queries(who).inquiries(None).await?;
         open.retain(|inquiry| inquiry.answer.is_none() && inquiry.until > self.clock.now());
         let ids = open.iter().map(|inquiry| inquiry.id.clone()).collect();
-        self.note_listed(&inbound.from.id, ids);
+        self.listed.keep(&inbound.from.id, ids);
         if open.is_empty() {
             return Ok("Nothing is asked.".into());
         }
@@ -87,7 +87,8 @@ impl ChatInbox {
             .enumerate()
             .map(|(at, inquiry)| format!("{}. {}", at + 1, described(inquiry)));
         let lines: Vec<String> = lines.collect();
-        let how = "/approve N allows, /approve N session allows it for the session, /deny N refuses";
+        let how =
+            "/approve N allows, /approve N session allows it for the session, /deny N refuses";
         Ok(format!("{}\n\n{how}", lines.join("\n")))
     }
 }
