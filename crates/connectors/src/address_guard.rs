@@ -66,6 +66,20 @@ impl GuardedUrl {
     }
 }
 
+impl GuardedUrl {
+    /// A URL that somebody else chose: it leads to the public network.
+    pub(crate) fn public(text: &str) -> Result<Self, SendError> {
+        let guarded = Self::new(text, PrivateAddresses::Refused)?;
+        let host = guarded.url.host_str().unwrap_or_default();
+        if is_own(host.trim_matches(['[', ']'])) {
+            return Err(refused(
+                "the URL leads to this machine, which is not allowed",
+            ));
+        }
+        Ok(guarded)
+    }
+}
+
 fn refused(words: &str) -> SendError {
     SendError::new(FailureClass::InvalidPayload, words)
 }
@@ -187,6 +201,15 @@ mod tests {
             ("a.example", false),
         ] {
             assert_eq!(GuardedUrl::new(url, Refused).is_ok(), is_fit, "{url}");
+        }
+        assert!(GuardedUrl::public("https://a.example").is_ok());
+        for url in [
+            "http://127.0.0.1",
+            "https://localhost",
+            "https://[::1]",
+            "https://2130706433",
+        ] {
+            assert!(GuardedUrl::public(url).is_err(), "{url}");
         }
         assert!(GuardedUrl::new("https://10.0.0.1", Allowed).is_ok());
         assert!(GuardedUrl::new("https://169.254.169.254", Allowed).is_err());

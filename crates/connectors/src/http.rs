@@ -82,6 +82,33 @@ fn failure(error: &reqwest::Error) -> SendError {
     SendError::new(class, words(error))
 }
 
+/// The failure that a receiver of our own requests tells by its status. One that takes a request of the same id once may be
+/// asked again where an answer was lost.
+pub(crate) fn refusal(answer: &HttpAnswer, is_deduplicating: bool) -> SendError {
+    let status = answer.status.as_u16();
+    let class = match status {
+        401 | 407 => FailureClass::Auth,
+        403 => FailureClass::Permission,
+        404 | 410 => FailureClass::NotFound,
+        409 => FailureClass::Conflict,
+        429 => FailureClass::RateLimit,
+        500 | 503 => FailureClass::Transient,
+        // A gateway lost the answer: the request may have been carried out.
+        501.. if is_deduplicating => FailureClass::Transient,
+        501.. => FailureClass::Unknown,
+        _ => FailureClass::InvalidPayload,
+    };
+    let words = match status {
+        300..=399 => {
+            format!("the receiver redirects ({status}), which is not followed; set the new URL")
+        }
+        _ => format!("the receiver answered with status {status}"),
+    };
+    let mut error = SendError::new(class, words);
+    error.retry_after = answer.retry_after;
+    error
+}
+
 /// An error and its causes in one line, without the URL.
 fn words(error: &reqwest::Error) -> String {
     let kind = match () {

@@ -7,11 +7,13 @@
 mod address_guard;
 mod connector;
 mod error;
+mod external;
 mod http;
 mod inbound;
 mod outbound;
 mod plain_parts;
 mod platform_request;
+mod random_id;
 mod request_queue;
 mod signature;
 mod telegram;
@@ -20,9 +22,11 @@ mod webhook;
 pub use address_guard::PrivateAddresses;
 pub use connector::{Capabilities, Connector, Health, LengthUnit, SharedConnector};
 pub use error::{FailureClass, SendError};
+pub use external::{ExternalCapabilities, ExternalConnector, ExternalRegistration, ExternalToken};
 pub use inbound::{ChatPlace, ChatSender, Inbound, InboundBody, InboundFile};
 pub use outbound::{Button, Format, OutboundFile, OutboundPart, PartBody, Receipt, Reconciled};
 pub use platform_request::{PlatformAnswer, PlatformRequest};
+use random_id::random_id;
 pub use signature::{is_signed, sign_body};
 pub use telegram::{BotCommand, BotIdentity, TelegramConnector, TelegramMode, TelegramOptions};
 pub use webhook::{

@@ -99,6 +99,11 @@ impl RequestQueue {
         }
     }
 
+    /// Whether what has this key waits or was given out and is not acknowledged.
+    pub(crate) fn holds(&self, key: &str) -> bool {
+        self.queued().holds(key)
+    }
+
     /// Answers the request with this key and those given out before it; returns their keys.
     pub(crate) fn acknowledge(&self, key: &str) -> Vec<String> {
         let mut queued = self.queued();
@@ -119,13 +124,14 @@ impl RequestQueue {
 }
 
 impl QueuedRequests {
+    fn holds(&self, key: &str) -> bool {
+        let is_given = self.given.iter().any(|given| given == key);
+        is_given || self.waiting.iter().any(|waiting| waiting.key == key)
+    }
+
     fn add(&mut self, inbound: Inbound) -> Option<oneshot::Receiver<()>> {
         let (answer, answered) = oneshot::channel();
-        let is_known = self.given.contains(&inbound.key)
-            || self
-                .waiting
-                .iter()
-                .any(|waiting| waiting.key == inbound.key);
+        let is_known = self.holds(&inbound.key);
         if !is_known && self.waiting.len() + self.given.len() >= MOST {
             return None;
         }

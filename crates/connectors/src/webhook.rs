@@ -11,7 +11,6 @@ mod template;
 use std::fmt;
 
 use async_trait::async_trait;
-use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -24,7 +23,7 @@ pub use template::WebhookTemplate;
 use crate::{
     Capabilities, ChatPlace, Connector, FailureClass, Health, Inbound, InboundFile, LengthUnit,
     OutboundPart, PlatformAnswer, PlatformRequest, Receipt, Reconciled, SendError, plain_parts,
-    request_queue::RequestQueue,
+    random_id, request_queue::RequestQueue,
 };
 use outgoing::WebhookTarget;
 
@@ -120,10 +119,7 @@ impl Connector for WebhookConnector {
     }
 
     async fn send(&self, to: &ChatPlace, part: &OutboundPart) -> Result<Receipt, SendError> {
-        let mut random = [0; 16];
-        let filled = SystemRandom::new().fill(&mut random);
-        filled.map_err(|_| SendError::new(FailureClass::Transient, "no random numbers"))?;
-        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let id = random_id()?;
         self.target()?.post(to, part, &id).await
     }
 

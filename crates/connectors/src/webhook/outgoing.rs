@@ -53,7 +53,7 @@ impl WebhookTarget {
         if answer.status.is_success() {
             return Ok(receipt(&answer, id));
         }
-        Err(failure(&answer, self.options.is_deduplicating))
+        Err(http::refusal(&answer, self.options.is_deduplicating))
     }
 }
 
@@ -93,31 +93,6 @@ fn receipt(answer: &HttpAnswer, id: &str) -> Receipt {
     Receipt {
         message: message.unwrap_or(id).chars().take(256).collect(),
     }
-}
-
-fn failure(answer: &HttpAnswer, is_deduplicating: bool) -> SendError {
-    let status = answer.status.as_u16();
-    let class = match status {
-        401 | 407 => FailureClass::Auth,
-        403 => FailureClass::Permission,
-        404 | 410 => FailureClass::NotFound,
-        409 => FailureClass::Conflict,
-        429 => FailureClass::RateLimit,
-        500 | 503 => FailureClass::Transient,
-        // A gateway lost the answer: the request may have been carried out.
-        501.. if is_deduplicating => FailureClass::Transient,
-        501.. => FailureClass::Unknown,
-        _ => FailureClass::InvalidPayload,
-    };
-    let words = match status {
-        300..=399 => {
-            format!("the receiver redirects ({status}), which is not followed; set the new URL")
-        }
-        _ => format!("the receiver answered with status {status}"),
-    };
-    let mut error = SendError::new(class, words);
-    error.retry_after = answer.retry_after;
-    error
 }
 
 fn seconds() -> i64 {

@@ -1,6 +1,9 @@
 //! A scripted HTTP server on loopback: answers requests in order, holds them open, or cuts the connection.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex},
+};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -64,7 +67,8 @@ impl Arrived {
     }
 }
 
-type Script = Box<dyn FnMut(&Arrived) -> Reaction + Send>;
+type Script = Box<dyn FnMut(&Arrived) -> BoxedReaction + Send>;
+type BoxedReaction = Pin<Box<dyn Future<Output = Reaction> + Send>>;
 
 /// The server. It ends with the test's runtime.
 pub struct Loopback {
@@ -75,7 +79,18 @@ pub struct Loopback {
 
 impl Loopback {
     /// Starts a server that asks the script what to do with each request.
-    pub async fn start(script: impl FnMut(&Arrived) -> Reaction + Send + 'static) -> Self {
+    pub async fn start(mut script: impl FnMut(&Arrived) -> Reaction + Send + 'static) -> Self {
+        let ready = move |request: &Arrived| -> BoxedReaction {
+            let reaction = script(request);
+            Box::pin(async { reaction })
+        };
+        Self::start_slow(ready).await
+    }
+
+    /// The same with a script that takes its time.
+    pub async fn start_slow(
+        script: impl FnMut(&Arrived) -> BoxedReaction + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let script: Arc<Mutex<Script>> = Arc::new(Mutex::new(Box::new(script)));
@@ -127,7 +142,7 @@ async fn serve(
         arrived.lock().unwrap().push(request.clone());
         notify.notify_waiters();
         let reaction = (script.lock().unwrap())(&request);
-        match reaction {
+        match reaction.await {
             Reaction::Answer(status, body) => {
                 let head = format!(
                     "HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n",

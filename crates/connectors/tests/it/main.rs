@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod external;
 mod loopback;
 mod telegram_poll;
 mod telegram_send;
