@@ -1,7 +1,7 @@
 //! Inbound side of a connector: identifies the sender, joins his messages, posts them to the session of the chat, and
 //! acknowledges what is stored.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use rooftree_connectors::{ChatSender, Inbound, InboundBody, InboundFile, SharedConnector};
 use rooftree_protocol::{
@@ -21,7 +21,9 @@ use super::{
 };
 
 /// How long keys of what arrived are kept: longer than any platform delivers again.
-const KEPT: std::time::Duration = std::time::Duration::from_secs(3 * 24 * 60 * 60);
+const KEPT: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+/// The same for requests whose signature has no time: they could be replayed at any time.
+const KEPT_UNTIMED: Duration = Duration::from_secs(20 * 365 * 24 * 60 * 60);
 
 /// What became of something that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -305,11 +307,16 @@ impl ChatInbox {
     }
 
     pub(super) fn arrived_key(&self, key: &str) -> InboundKey {
+        let signature = self.settings.platform.get("signature");
+        let kept = match signature.and_then(|signature| signature.as_str()) {
+            Some("body_only") => KEPT_UNTIMED,
+            _ => KEPT,
+        };
         InboundKey {
             tenant: self.us.tenant.clone(),
             connector: self.name.clone(),
             key: key.to_owned(),
-            expires_at: self.clock.now().after(KEPT),
+            expires_at: self.clock.now().after(kept),
         }
     }
 

@@ -31,6 +31,13 @@ pub struct RegisteredConnector {
     pub unknown: UnknownDeliveryPolicy,
 }
 
+impl RegisteredConnector {
+    /// Whether it is the same client with the same policy.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        std::sync::Arc::ptr_eq(&self.connector, &other.connector) && self.unknown == other.unknown
+    }
+}
+
 /// The connectors at work in this process. They come and go while it runs.
 pub struct ConnectorRegistry {
     connectors: RwLock<BTreeMap<String, RegisteredConnector>>,
