@@ -27,6 +27,9 @@ mod supervisor;
 pub use button_data::{ButtonChoice, ButtonPress};
 pub use chat_settings::ChatSettings;
 pub use delivery::{delivery_service, start_delivery};
-pub use platform_clients::{ConnectorSecretFn, platform_client, platform_factory};
+pub use platform_clients::{ConnectorSecretFn, check_platform, platform_client, platform_factory};
 pub use registry::{ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy};
-pub use service::{ConnectorControl, ConnectorFactory, ConnectorServiceOptions, connector_service};
+pub use service::{
+    ConnectorControl, ConnectorFactory, ConnectorRoutes, ConnectorServiceOptions,
+    connector_service, start_connectors,
+};

@@ -3,10 +3,12 @@
 mod chats;
 mod pairing;
 
-use rooftree_protocol::{ErrorCode, LOCAL_OWNER, Principal, Problem, Surface};
+use rooftree_protocol::{
+    ChatTarget, ErrorCode, LOCAL_OWNER, OutboxId, Principal, Problem, Surface,
+};
 use rooftree_store::{
     AuditEntry, ChatIdentity, ConnectorFields, ConnectorHealth, ConnectorRow, ConnectorWrite,
-    ConnectorWriteOutcome,
+    ConnectorWriteOutcome, OutboxBody, OutboxKind, OutboxPost, SessionFilter, VisibleSessions,
 };
 
 pub use self::{
@@ -16,6 +18,8 @@ pub use self::{
 use super::Handle;
 use crate::Error;
 
+/// Sessions that are looked at to find a person's chat.
+const RECENT: usize = 20;
 /// Characters of a connector's name.
 const NAME_CHARS: usize = 40;
 
@@ -113,6 +117,75 @@ impl Handle {
         require_connector(who)?;
         let found = self.store.chat_identity(&who.tenant, connector, sender);
         Ok(found.await?)
+    }
+
+    /// One sender who is paired. Only for the owner.
+    pub async fn paired_sender(
+        &self,
+        who: &Principal,
+        connector: &str,
+        sender: &str,
+    ) -> Result<ChatIdentity, Error> {
+        let known = self.chat_identities(who, connector).await?;
+        let found = known.into_iter().find(|known| known.sender == sender);
+        Ok(found.ok_or_else(|| no_sender(connector, sender))?)
+    }
+
+    /// Sends a test message to the chat of this person: the one he used last, else his direct chat. Only the owner may.
+    pub async fn test_connector(&self, who: &Principal, name: &str) -> Result<ChatTarget, Error> {
+        let row = self.connector(who, name).await?;
+        let filter = SessionFilter {
+            tenant: Some(who.tenant.clone()),
+            visible: VisibleSessions {
+                person: Some(who.person.clone()),
+                ..VisibleSessions::default()
+            },
+            foreground: true,
+            limit: RECENT,
+            ..SessionFilter::default()
+        };
+        let recent = self.store.sessions(filter).await?.into_iter();
+        let mut chats = recent.filter_map(|session| session.chat);
+        let used = chats.find(|chat| chat.connector == row.name && !chat.group);
+        let target = match used {
+            Some(chat) => chat,
+            None => self.direct_chat(who, &row.name).await?,
+        };
+        let audit = AuditEntry::done(who, self.now(), "connector.test", &row.name);
+        let id = OutboxId::from_entropy(self.clock.entropy()).to_string();
+        let post = OutboxPost {
+            key: format!("test:{id}"),
+            id,
+            account: who.account(),
+            session: None,
+            run: None,
+            kind: OutboxKind::Notice,
+            target: target.clone(),
+            body: OutboxBody::Text {
+                text: format!("This is a test message of the connector `{}`.", row.name),
+            },
+            at: self.now(),
+        };
+        self.connector_access().post(post, Some(audit)).await?;
+        Ok(target)
+    }
+
+    /// The direct chat with a person who is paired: on most platforms it has the id of the person.
+    async fn direct_chat(&self, who: &Principal, connector: &str) -> Result<ChatTarget, Error> {
+        let mut paired = self.chat_identities(who, connector).await?.into_iter();
+        let own = paired.find(|identity| identity.person == who.person);
+        let own = own.ok_or_else(|| {
+            let message = format!("nobody is paired with `{connector}` as you");
+            Problem::new(ErrorCode::InvalidArguments, message)
+                .fix(format!("rooftree connectors pair {connector}"))
+        })?;
+        Ok(ChatTarget {
+            connector: connector.to_owned(),
+            chat: own.sender,
+            thread: None,
+            reply_to: None,
+            group: false,
+        })
     }
 
     /// Changes what a paired sender may do, and which person he is. Only the owner may.

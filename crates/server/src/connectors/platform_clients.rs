@@ -47,7 +47,26 @@ pub fn platform_client(row: &ConnectorRow, secret: &str) -> Result<SharedConnect
     made.map_err(|error| error.message)
 }
 
+/// Tries a connector's settings and secret; says who the account is, where its platform tells.
+pub async fn check_platform(row: &ConnectorRow, secret: &str) -> Result<Option<String>, String> {
+    platform_client(row, secret)?;
+    if row.fields.platform != "telegram" {
+        return Ok(None);
+    }
+    let settings = ChatSettings::of(&row.fields.settings).platform;
+    let bot = telegram_client(&settings, secret).map_err(|error| error.message)?;
+    let identity = bot.identity().await.map_err(|error| error.message)?;
+    Ok(Some(format!("@{}", identity.username)))
+}
+
 fn telegram(settings: &Map<String, Value>, token: &str) -> Result<SharedConnector, SendError> {
+    Ok(Arc::new(telegram_client(settings, token)?))
+}
+
+fn telegram_client(
+    settings: &Map<String, Value>,
+    token: &str,
+) -> Result<TelegramConnector, SendError> {
     let defaults = TelegramOptions::default();
     let commands = CHAT_COMMANDS.iter().map(|(name, _, what)| BotCommand {
         name: (*name).to_owned(),
@@ -67,7 +86,7 @@ fn telegram(settings: &Map<String, Value>, token: &str) -> Result<SharedConnecto
         is_paced: !is_set(settings, "unpaced"),
         ..TelegramOptions::default()
     };
-    Ok(Arc::new(TelegramConnector::new(token, options)?))
+    TelegramConnector::new(token, options)
 }
 
 /// What Telegram presents in its requests: derived from the token, so that it need not be kept.

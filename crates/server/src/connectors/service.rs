@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use futures::FutureExt;
 use rooftree_connectors::SharedConnector;
 use rooftree_protocol::principal::DEFAULT_TENANT;
-use rooftree_runtime::Service;
+use rooftree_runtime::{Clock, Handle, Service, StopService, SystemClock};
 use rooftree_store::ConnectorRow;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -45,15 +45,41 @@ impl ConnectorControl {
     }
 }
 
-/// The service. It is stopped after the agents: what arrives then is not acknowledged, and comes again.
+/// The connectors at work, as HTTP routes reach them.
+#[derive(Clone)]
+pub struct ConnectorRoutes {
+    /// The connectors at work.
+    pub registry: Arc<ConnectorRegistry>,
+    /// The service that runs them.
+    pub control: Arc<ConnectorControl>,
+    /// The time, for signatures.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for ConnectorRoutes {
+    fn default() -> Self {
+        Self {
+            registry: Arc::default(),
+            control: Arc::default(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// The service that runs connectors.
 pub fn connector_service(options: ConnectorServiceOptions) -> Service {
     Service::new("connectors", move |handle| {
-        let stop = CancellationToken::new();
-        let supervisor = ConnectorSupervisor::new(handle.clone(), DEFAULT_TENANT, options);
-        let running = tokio::spawn(supervisor.run(stop.clone()));
-        Box::new(move || {
-            stop.cancel();
-            running.map(drop).boxed()
-        })
+        start_connectors(handle, options)
+    })
+}
+
+/// Starts running connectors; what it gives back stops it. What arrives then is not acknowledged, and comes again.
+pub fn start_connectors(handle: &Handle, options: ConnectorServiceOptions) -> StopService {
+    let stop = CancellationToken::new();
+    let supervisor = ConnectorSupervisor::new(handle.clone(), DEFAULT_TENANT, options);
+    let running = tokio::spawn(supervisor.run(stop.clone()));
+    Box::new(move || {
+        stop.cancel();
+        running.map(drop).boxed()
     })
 }
