@@ -5,6 +5,8 @@ mod commands;
 mod delivery_once;
 mod fake_platform;
 mod groups;
+mod hooks;
 mod messages;
 mod pairing;
 mod requests;
+mod telegram;
