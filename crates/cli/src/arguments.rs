@@ -89,6 +89,9 @@ pub enum CliCommand {
     /// Invite, list and disable persons; print login links
     #[command(visible_alias = "persons")]
     Person(LazyArguments<commands::person::Arguments>),
+    /// Connect chats and webhooks: add, pair people, show how they are
+    #[command(visible_alias = "connector")]
+    Connectors(LazyArguments<commands::connectors::Arguments>),
     /// Show who changed sessions, rules, trust, settings, agents and keys
     Audit(LazyArguments<commands::audit::Arguments>),
     /// Sum up tokens and cost

@@ -10,6 +10,7 @@ pub mod can;
 pub mod complete;
 pub mod completions;
 pub mod config;
+pub mod connectors;
 pub mod demo;
 pub mod doctor;
 pub mod hooks;

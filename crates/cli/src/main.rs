@@ -50,10 +50,10 @@ use rooftree_protocol::{ErrorCode, Problem};
 use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
-        agents, audit, auth, backup, board, call, can, complete, completions, config, demo, doctor,
-        hooks as hooking, init, man, mcp, models, outbox, permissions, person, restore, run, runs,
-        schedules, serve, service, sessions, sessions::SessionsOutcome, tasks, token, tools,
-        trust as trusting, usage, version, why,
+        agents, audit, auth, backup, board, call, can, complete, completions, config, connectors,
+        demo, doctor, hooks as hooking, init, man, mcp, models, outbox, permissions, person,
+        restore, run, runs, schedules, serve, service, sessions, sessions::SessionsOutcome, tasks,
+        token, tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -167,6 +167,9 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         }
         CliCommand::Auth(LazyArguments(arguments)) => auth::execute(arguments, environment).await,
         CliCommand::Token(LazyArguments(arguments)) => token::execute(arguments, environment).await,
+        CliCommand::Connectors(LazyArguments(arguments)) => {
+            connectors::execute(arguments, environment).await
+        }
         CliCommand::Person(LazyArguments(arguments)) => {
             person::execute(arguments, environment).await
         }

@@ -10,6 +10,7 @@ mod board;
 mod clear;
 mod close_run;
 mod compact;
+mod connectors;
 mod files;
 pub mod import;
 mod messages;
@@ -40,6 +41,9 @@ pub use self::{
     },
     api_agents::{AgentChange, AgentChangeOutcome},
     attachment::AttachedFile,
+    connectors::{
+        ChatAddress, ChatMessage, ConnectorChange, IssuedPairing, NewPairing, PAIRING_CODE_CHARS,
+    },
     files::{AuditedFileChange, FileChangeIntent},
     outbox::{ConnectorAccess, OutboxQuery, OutboxRows},
     queries::{ListPage, Queries},
@@ -131,6 +135,7 @@ impl Handle {
                     delivery,
                     restriction: None,
                     context,
+                    inbound: Vec::new(),
                 };
                 self.post(who, to, content).await
             }

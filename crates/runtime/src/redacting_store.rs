@@ -3,6 +3,7 @@
 //! Reads pass as they are. Events that others hold too (`append_shared`) are redacted by their creator, because what
 //! an agent remembers must be what is stored; see `RuntimeContext::event`.
 
+mod connectors;
 mod outbox;
 
 use std::sync::Arc;

@@ -13,6 +13,7 @@ mod audit;
 mod board;
 mod catalog;
 mod commands;
+mod connectors;
 mod conversation;
 mod demo;
 mod events;
@@ -54,7 +55,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::problem::ApiProblem;
 use self::{html_cache::HtmlCache, route_table::ApiRoute, stream::StreamRegistry};
-use crate::{access::AccessCheck, catalog::ServerCatalog};
+use crate::{access::AccessCheck, catalog::ServerCatalog, connectors::ConnectorRoutes};
 
 /// What the API serves.
 pub struct ApiOptions {
@@ -74,6 +75,7 @@ pub struct ApiOptions {
 pub(crate) struct ApiState {
     pub(crate) access: Arc<AccessCheck>,
     pub(crate) options: ApiOptions,
+    pub(crate) connectors: ConnectorRoutes,
     pub(crate) streams: StreamRegistry,
     pub(crate) html: Arc<HtmlCache>,
     pub(crate) stopping: CancellationToken,
@@ -105,6 +107,7 @@ fn routes() -> Vec<ApiRoute> {
         login::routes(),
         tokens::routes(),
         persons::routes(),
+        connectors::routes(),
         audit::routes(),
         outbox::routes(),
         schedules::routes(),
@@ -156,7 +159,7 @@ pub fn openapi() -> Value {
 /// The router, below its prefix.
 pub(crate) fn router(
     access: Arc<AccessCheck>,
-    options: ApiOptions,
+    (options, connectors): (ApiOptions, ConnectorRoutes),
     stopping: CancellationToken,
 ) -> Router {
     let boot = format!("{:x}", options.clock.entropy());
@@ -165,6 +168,7 @@ pub(crate) fn router(
         streams: StreamRegistry::new(&boot),
         html: Arc::default(),
         options,
+        connectors,
         stopping,
     });
     let api = route_table::router(routes(), &state)

@@ -1,9 +1,35 @@
 //! Joins connectors (chat platforms, webhooks) with the runtime: what they say goes in, what the outbox has goes out.
+//!
+//! Platforms are behind the trait [`Connector`](rooftree_connectors::Connector); the runtime knows none of them. Inbound:
+//! one poller for each account, pairing, messages for sessions, slash commands and buttons; what arrives is acknowledged
+//! to the platform only after it is stored.
 
+mod ack_order;
+mod address;
 mod button_data;
+mod buttons;
+mod chat_settings;
+mod debounce;
 mod delivery;
+mod inbound;
+mod inbound_files;
+mod inquiry_answers;
+mod listed_requests;
+mod moved_chats;
+mod pairing;
+mod platform_clients;
+mod poller;
 mod registry;
+mod service;
+mod slash_commands;
+mod supervisor;
 
 pub use button_data::{ButtonChoice, ButtonPress};
+pub use chat_settings::ChatSettings;
 pub use delivery::{delivery_service, start_delivery};
+pub use platform_clients::{ConnectorSecretFn, check_platform, platform_client, platform_factory};
 pub use registry::{ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy};
+pub use service::{
+    ConnectorControl, ConnectorFactory, ConnectorRoutes, ConnectorServiceOptions,
+    connector_service, start_connectors,
+};

@@ -3,6 +3,7 @@
 pub(crate) mod callbacks;
 mod completions;
 mod cors;
+mod hooks;
 mod models;
 
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use axum::{
     Extension, Router,
     extract::{ConnectInfo, DefaultBodyLimit, Request, State},
-    http::{Method, StatusCode, request::Parts},
+    http::{HeaderValue, Method, StatusCode, header::AUTHORIZATION, request::Parts},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -25,6 +26,7 @@ use crate::{
     agents::ExposedAgents,
     api,
     connections::RequestConnection,
+    connectors::ConnectorRoutes,
     host_check::RefusedHost,
     openai::errors::ApiError,
     ui::{self, UiSource},
@@ -34,6 +36,7 @@ use crate::{
 pub(crate) struct AppState {
     pub(crate) access: Arc<AccessCheck>,
     pub(crate) deliver: callbacks::CallbackHandler,
+    pub(crate) connectors: ConnectorRoutes,
 }
 
 /// State of the routes of agents.
@@ -54,14 +57,22 @@ pub(crate) struct ServedParts {
     pub(crate) api: Option<ApiOptions>,
     /// The page, and where its files come from.
     pub(crate) ui: Option<UiSource>,
+    /// The connectors at work.
+    pub(crate) connectors: ConnectorRoutes,
 }
 
 /// All routes; those of agents only if there are any to be reached.
 pub(crate) fn router(state: AppState, served: ServedParts, stopping: CancellationToken) -> Router {
     let state = Arc::new(state);
-    let ServedParts { agents, api, ui } = served;
+    let ServedParts {
+        agents,
+        api,
+        ui,
+        connectors,
+    } = served;
     let open = Router::new()
         .route("/callbacks/{token}", post(callbacks::take))
+        .route("/hooks/{connector}", post(hooks::take))
         .route("/healthz", get(health))
         .fallback(not_found)
         .with_state(state.clone());
@@ -71,7 +82,11 @@ pub(crate) fn router(state: AppState, served: ServedParts, stopping: Cancellatio
     };
     let routes = match api {
         None => routes,
-        Some(api) => routes.merge(api::router(state.access.clone(), api, stopping)),
+        Some(api) => routes.merge(api::router(
+            state.access.clone(),
+            (api, connectors),
+            stopping,
+        )),
     };
     let routes = match ui {
         None => routes,
@@ -92,7 +107,11 @@ async fn authorise_connection(
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let (mut parts, body) = request.into_parts();
+    let own_credential = connector_credential(&mut parts);
     let access = state.access.check(&parts, connection.address()).await;
+    if let Some(credential) = own_credential {
+        parts.headers.insert(AUTHORIZATION, credential);
+    }
     match access::connection_key(&access.outcome) {
         None => connection.request_received(),
         Some(token) if !connection.authorise(&token) => {
@@ -116,6 +135,15 @@ async fn authorise_connection(
         Some(origin) => cors::allowed(response, &origin),
         None => response,
     }
+}
+
+/// What a platform presents to its connector, taken out of the request: it is no access token, and not counted as a wrong
+/// one.
+fn connector_credential(parts: &mut Parts) -> Option<HeaderValue> {
+    let is_hook = parts.uri.path().starts_with(hooks::HOOKS);
+    is_hook
+        .then(|| parts.headers.remove(AUTHORIZATION))
+        .flatten()
 }
 
 /// The answer on a connection beyond the limit of its token, in the shape of the API it asks.

@@ -11,6 +11,7 @@ use crate::{
     access::AccessCheck,
     auth::TokenAuth,
     connections::{ConnectionLimits, ConnectionTracker, LimitedListener, RequestConnection},
+    connectors::ConnectorRoutes,
     local_socket::LocalSocket,
     routes::{self, AppState, ServedParts},
 };
@@ -94,6 +95,12 @@ impl HttpServer {
         self
     }
 
+    /// Takes requests of platforms for these connectors, and lets the API change them.
+    pub fn with_connectors(mut self, connectors: ConnectorRoutes) -> Self {
+        self.parts.connectors = connectors;
+        self
+    }
+
     /// Serves the page.
     pub fn with_ui(mut self, source: UiSource) -> Self {
         self.parts.ui = Some(source);
@@ -141,6 +148,7 @@ impl HttpServer {
         let state = AppState {
             access: Arc::new(access),
             deliver: self.deliver,
+            connectors: self.parts.connectors.clone(),
         };
         let routes = routes::router(state, self.parts, stop.clone());
         let connections = ConnectionTracker::new(self.limits).behind(proxies);

@@ -14,6 +14,7 @@ mod audit;
 mod board;
 mod changes;
 mod claims;
+mod connectors;
 mod fixture;
 mod forks;
 mod inbox;
@@ -60,6 +61,7 @@ pub fn checks() -> impl Iterator<Item = &'static ConformanceCheck> {
         inbox::CHECKS,
         changes::CHECKS,
         claims::CHECKS,
+        connectors::CHECKS,
         journal::CHECKS,
         forks::CHECKS,
         past_runs::CHECKS,

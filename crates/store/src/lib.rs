@@ -8,6 +8,7 @@ pub mod audit;
 pub mod board;
 pub mod claim;
 pub mod conformance;
+pub mod connectors;
 pub mod error;
 mod hash_chain;
 pub mod inquiries;
@@ -29,6 +30,11 @@ pub use access::{
 pub use audit::{AuditEntry, AuditPhase, AuditRow};
 pub use board::{BoardChild, BoardCursor, BoardQuery, BoardRecord, BoardRecords, ReadMark};
 pub use claim::{Claim, ClaimOutcome, ClaimedSession, Owner};
+pub use connectors::{
+    ChatBinding, ChatBindingWrite, ChatIdentity, ConnectorFields, ConnectorHealth, ConnectorRow,
+    ConnectorWrite, ConnectorWriteOutcome, InboundKey, PairingBounds, PairingOffer, PairingRow,
+    PairingUse,
+};
 pub use error::Error;
 pub use hash_chain::blob_id;
 pub use inquiries::{
@@ -58,15 +64,15 @@ pub use schedules::{
 };
 pub use sqlite::SqliteStore;
 pub use store::{
-    AccessStore, BoardStore, InboxStore, OutboxStore, QuestionStore, RowStore, ScheduleStore,
-    SessionStore, Store, TaskStore, WorkerStore,
+    AccessStore, BoardStore, ConnectorStore, InboxStore, OutboxStore, QuestionStore, RowStore,
+    ScheduleStore, SessionStore, Store, TaskStore, WorkerStore,
 };
 pub use worker_claim::{WorkerClaim, WorkerClaimOutcome};
 
 /// All traits of a store, for callers that hold a store type instead of `dyn Store`.
 pub mod prelude {
     pub use crate::store::{
-        AccessStore, BoardStore, InboxStore, OutboxStore, QuestionStore, RowStore, ScheduleStore,
-        SessionStore, Store, TaskStore, WorkerStore,
+        AccessStore, BoardStore, ConnectorStore, InboxStore, OutboxStore, QuestionStore, RowStore,
+        ScheduleStore, SessionStore, Store, TaskStore, WorkerStore,
     };
 }

@@ -17,6 +17,8 @@ mod claims;
 mod column;
 mod commands;
 mod connect;
+mod connector_store;
+mod connectors;
 mod database_guard;
 mod delivery_traits;
 mod durability_mark;

@@ -2,6 +2,7 @@
 
 mod access;
 mod board;
+mod connectors;
 mod inbox;
 mod outbox;
 mod questions;
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 
 pub use self::access::AccessStore;
 pub use self::board::BoardStore;
+pub use self::connectors::ConnectorStore;
 pub use self::inbox::InboxStore;
 pub use self::outbox::OutboxStore;
 pub use self::questions::QuestionStore;
@@ -43,6 +45,7 @@ pub trait Store:
     + RowStore
     + AccessStore
     + BoardStore
+    + ConnectorStore
     + OutboxStore
     + WorkerStore
     + ScheduleStore

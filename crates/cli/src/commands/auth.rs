@@ -11,6 +11,7 @@ use clap::{Args, Subcommand};
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::catalog::ModelTier;
 
+pub use self::hidden_input::read_hidden_line;
 use self::key_account::KeyAccount;
 use crate::{
     configured_models::{self, ConfiguredModels},
@@ -142,8 +143,7 @@ async fn typed(account: &KeyAccount, environment: &Environment) -> Result<ApiKey
             account.name
         )));
     }
-    ApiKey::new(hidden_input::read_hidden_line(&format!("Key for {}: ", account.title)).await?)
-        .ok_or_else(empty)
+    ApiKey::new(read_hidden_line(&format!("Key for {}: ", account.title)).await?).ok_or_else(empty)
 }
 
 fn from_input() -> Result<ApiKey, Problem> {

@@ -16,17 +16,20 @@ use rooftree::{
 };
 use rooftree_store::{
     AccessLinkRow, AccessStore, AccessTokenRow, AgentRow, AgentWrite, AgentWriteOutcome,
-    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore, Claim,
-    ClaimOutcome, CommandRow, FiringOutcome, IdempotencyOutcome, IdempotentRequest, InboxChange,
-    InboxChangeOutcome, InboxItem, InboxPost, InboxStore, IncidentRow, Inquiry, InquiryAnswer,
-    InquiryHistoryFilter, JournalSearch, NewSessionRow, OccurrenceFilter, OccurrenceReview,
-    OccurrenceRow, OccurrenceUpdate, OutboxCounts, OutboxFailure, OutboxFilter, OutboxHeads,
-    OutboxPart, OutboxPost, OutboxRow, OutboxState, OutboxStore, OutboxWish, OutputPiece, Owner,
-    PartReceipt, Pending, PersonRow, PostReceipt, QuestionStore, ReadMark, RowStore, RuleRow,
-    RuleVersion, RunFilter, RunRow, ScheduleFilter, ScheduleFiring, ScheduleRow, ScheduleStore,
-    ScheduleWrite, ScheduleWriteOutcome, SearchHit, SessionFilter, SessionPatch, SessionStore,
-    StoredAnswer, TaskFilter, TaskRow, TaskStore, TokenHash, UsageFilter, UsageRow, WorkerClaim,
-    WorkerClaimOutcome, WorkerStore, verify::VerifyReport,
+    AnswerOutcome, AppendBatch, AuditEntry, AuditRow, BoardQuery, BoardRecords, BoardStore,
+    ChatBinding, ChatBindingWrite, ChatIdentity, Claim, ClaimOutcome, CommandRow, ConnectorHealth,
+    ConnectorRow, ConnectorStore, ConnectorWrite, ConnectorWriteOutcome, FiringOutcome,
+    IdempotencyOutcome, IdempotentRequest, InboundKey, InboxChange, InboxChangeOutcome, InboxItem,
+    InboxPost, InboxStore, IncidentRow, Inquiry, InquiryAnswer, InquiryHistoryFilter,
+    JournalSearch, NewSessionRow, OccurrenceFilter, OccurrenceReview, OccurrenceRow,
+    OccurrenceUpdate, OutboxCounts, OutboxFailure, OutboxFilter, OutboxHeads, OutboxPart,
+    OutboxPost, OutboxRow, OutboxState, OutboxStore, OutboxWish, OutputPiece, Owner, PairingBounds,
+    PairingOffer, PairingRow, PairingUse, PartReceipt, Pending, PersonRow, PostReceipt,
+    QuestionStore, ReadMark, RowStore, RuleRow, RuleVersion, RunFilter, RunRow, ScheduleFilter,
+    ScheduleFiring, ScheduleRow, ScheduleStore, ScheduleWrite, ScheduleWriteOutcome, SearchHit,
+    SessionFilter, SessionPatch, SessionStore, StoredAnswer, TaskFilter, TaskRow, TaskStore,
+    TokenHash, UsageFilter, UsageRow, WorkerClaim, WorkerClaimOutcome, WorkerStore,
+    verify::VerifyReport,
 };
 use tokio::sync::watch;
 
@@ -223,6 +226,26 @@ impl ScheduleStore for Interrupted {
         fn review_occurrence(review: OccurrenceReview) -> Pending<bool>;
         fn incidents(schedule: &str) -> Pending<Vec<IncidentRow>>;
         fn acknowledge_incident(schedule: &str, signature: &str, audit: Option<AuditEntry>) -> Pending<bool>;
+    }
+}
+
+impl ConnectorStore for Interrupted {
+    passed_on! {
+        fn write_connector(write: ConnectorWrite) -> Pending<ConnectorWriteOutcome>;
+        fn connectors(tenant: &str) -> Pending<Vec<ConnectorRow>>;
+        fn note_connector_health(tenant: &str, name: &str, health: ConnectorHealth) -> Pending<()>;
+        fn put_chat_identity(identity: ChatIdentity, audit: Option<AuditEntry>) -> Pending<()>;
+        fn remove_chat_identity(tenant: &str, connector: &str, sender: &str, audit: Option<AuditEntry>) -> Pending<bool>;
+        fn chat_identities(tenant: &str, connector: &str) -> Pending<Vec<ChatIdentity>>;
+        fn chat_identity(tenant: &str, connector: &str, sender: &str) -> Pending<Option<ChatIdentity>>;
+        fn offer_pairing(offer: PairingRow, bounds: PairingBounds, audit: Option<AuditEntry>) -> Pending<PairingOffer>;
+        fn pairings(tenant: &str, connector: &str, now: Timestamp) -> Pending<Vec<PairingRow>>;
+        fn use_pairing(used: PairingUse, bounds: PairingBounds) -> Pending<bool>;
+        fn bind_chat(write: ChatBindingWrite) -> Pending<ChatBinding>;
+        fn chat_binding(tenant: &str, key: &str) -> Pending<Option<ChatBinding>>;
+        fn post_inbound(post: InboxPost, keys: Vec<InboundKey>) -> Pending<PostReceipt>;
+        fn note_inbound(keys: Vec<InboundKey>, now: Timestamp) -> Pending<()>;
+        fn is_inbound_known(tenant: &str, connector: &str, key: &str) -> Pending<bool>;
     }
 }
 

@@ -6,7 +6,7 @@ use rooftree_protocol::{
     command::{Address, CommandReply, Delivery},
     context_line::check_context,
 };
-use rooftree_store::{KeyReuse, PostReceipt};
+use rooftree_store::{InboundKey, KeyReuse, PostReceipt};
 
 use super::Handle;
 use crate::{
@@ -26,6 +26,8 @@ pub(super) struct PostContent {
     pub(super) delivery: Delivery,
     pub(super) restriction: Option<SkillNote>,
     pub(super) context: Option<String>,
+    /// What arrived from a chat for it.
+    pub(super) inbound: Vec<InboundKey>,
 }
 
 /// Invariant: only connectors and schedules say where an answer is delivered. A client could otherwise have it sent to
@@ -66,7 +68,7 @@ impl Handle {
             context: content.context,
             who: Some(Box::new(who.clone())),
         };
-        self.accept(who, resolved, message).await
+        self.accept(who, resolved, (message, content.inbound)).await
     }
 
     /// The text of a command file. Tools get their canonical names; a rule about an unknown tool matches nothing.
@@ -92,6 +94,7 @@ impl Handle {
                 deny: resolved_rules(&restriction.deny, tools),
             }),
             context: None,
+            inbound: Vec::new(),
         };
         self.post(who, to, content).await
     }
@@ -123,7 +126,7 @@ impl Handle {
             context: None,
             who: Some(Box::new(who.clone())),
         };
-        self.accept(who, resolved, message).await
+        self.accept(who, resolved, (message, Vec::new())).await
     }
 
     /// The session an address means. A process without agents can only name one that is there.
@@ -179,13 +182,17 @@ impl Handle {
         &self,
         who: &Principal,
         resolved: ResolvedSession,
-        message: OutgoingMessage,
+        (message, inbound): (OutgoingMessage, Vec<InboundKey>),
     ) -> Result<CommandReply, Error> {
         let delivery = message.delivery;
         let post = inbox::post(self.clock.as_ref(), message);
         let (lane, id, key) = (post.lane, post.session.clone(), post.key.clone());
         let opened = resolved.open(&*self.store);
-        let posted = self.store.post_to_living(post);
+        let posted = if inbound.is_empty() {
+            self.store.post_to_living(post)
+        } else {
+            self.store.post_inbound(post, inbound)
+        };
         let session = opened.session().await?;
         let PostReceipt {
             message,

@@ -2,7 +2,7 @@
 
 use rooftree_protocol::{
     Command, ErrorCode, EventBody, ModelChoice, Origin, Part, PermissionMode, Principal, Problem,
-    SessionId,
+    SessionId, Surface,
     command::{Address, CommandReply, Delivery, HandBackSummary, NewSession},
 };
 use rooftree_store::{CommandRow, NewSessionRow, SessionPatch};
@@ -216,7 +216,11 @@ impl Handle {
             cwd: parent.cwd.clone(),
             parent: None,
             connector_key: None,
-            chat: None,
+            // What is handed over in a chat goes on there.
+            chat: parent
+                .chat
+                .clone()
+                .filter(|_| who.surface == Surface::Connector),
             account: who.account(),
             at: self.now(),
         };
@@ -230,6 +234,7 @@ impl Handle {
                 delivery: Delivery::Queue,
                 restriction: None,
                 context: None,
+                inbound: Vec::new(),
             };
             let to = Address::Id {
                 id: forked.id.clone(),
@@ -272,6 +277,7 @@ impl Handle {
                     delivery: Delivery::Silent,
                     restriction: None,
                     context: None,
+                    inbound: Vec::new(),
                 };
                 (over.from.session, content)
             }
@@ -283,6 +289,7 @@ impl Handle {
                     delivery: Delivery::Queue,
                     restriction: None,
                     context: None,
+                    inbound: Vec::new(),
                 };
                 (id.clone(), content)
             }

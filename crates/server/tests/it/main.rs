@@ -26,6 +26,7 @@ mod callback_server;
 mod callbacks;
 mod chat_emulator;
 mod connections;
+mod connectors;
 mod conversations;
 mod delivery;
 mod holding;

@@ -7,7 +7,7 @@ use super::{activity, read_marks};
 use crate::Error;
 
 /// One entry per version; an entry is never edited once it was released.
-const STEPS: [&str; 18] = [
+const STEPS: [&str; 19] = [
     include_str!("schema/001_first.sql"),
     include_str!("schema/002_delegation.sql"),
     include_str!("schema/003_arrival.sql"),
@@ -26,6 +26,7 @@ const STEPS: [&str; 18] = [
     include_str!("schema/016_chats.sql"),
     include_str!("schema/017_schedules.sql"),
     include_str!("schema/018_outbox.sql"),
+    include_str!("schema/019_connectors.sql"),
 ];
 
 /// The step that adds columns which only the fold of the journals can fill.

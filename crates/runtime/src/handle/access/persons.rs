@@ -117,7 +117,7 @@ impl Handle {
     }
 
     /// A person who is there and not disabled.
-    pub(super) async fn enabled_person(
+    pub(in crate::handle) async fn enabled_person(
         &self,
         who: &Principal,
         id: &str,

@@ -109,7 +109,7 @@ fn word(purpose: LinkPurpose) -> &'static str {
 }
 
 /// Whether a person is there and not disabled.
-pub(super) fn is_enabled(connection: &Connection, account: &Account) -> Result<bool, Error> {
+pub(crate) fn is_enabled(connection: &Connection, account: &Account) -> Result<bool, Error> {
     Ok(connection
         .prepare_cached(
             "SELECT 1 FROM person WHERE tenant = ?1 AND id = ?2 AND disabled_at IS NULL",

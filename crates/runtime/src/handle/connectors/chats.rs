@@ -1,0 +1,223 @@
+//! Chats of connectors: which session a chat talks to, and messages that arrive from it.
+
+use rooftree_protocol::{
+    ChatTarget, Origin, OutboxId, Part, Principal, Session, SessionId,
+    command::{Address, CommandReply, Delivery, NewSession},
+};
+use rooftree_store::{
+    AuditEntry, ChatBinding, ChatBindingWrite, InboundKey, OutboxBody, OutboxKind, OutboxPost,
+};
+
+use super::{Handle, require_connector};
+use crate::{Error, handle::messages::PostContent, visibility};
+
+/// A chat, and the session that is made for it.
+#[derive(Clone, Debug)]
+pub struct ChatAddress {
+    /// The connector.
+    pub connector: String,
+    /// `connector/channel[/thread]/user` of a direct chat, `connector/channel[/thread]` of a group.
+    pub key: String,
+    /// How its session is made.
+    pub new: NewSession,
+    /// Where results go that answer no message.
+    pub chat: ChatTarget,
+}
+
+/// A message that arrived from a chat.
+#[derive(Clone, Debug)]
+pub struct ChatMessage {
+    /// What it says.
+    pub parts: Vec<Part>,
+    /// Who says it, and where the answer goes.
+    pub origin: Origin,
+    /// Its idempotency key.
+    pub key: String,
+    /// A line about the sender's surroundings.
+    pub context: Option<String>,
+    /// What arrived for it. It is known from the commit of the message on.
+    pub inbound: Vec<InboundKey>,
+}
+
+impl Handle {
+    /// The session that a chat talks to: the one it was bound to, else the one that its key opened. One that is deleted
+    /// or that the principal may not see is none.
+    pub async fn chat_session(&self, who: &Principal, key: &str) -> Result<Option<Session>, Error> {
+        require_connector(who)?;
+        if let Some(binding) = self.store.chat_binding(&who.tenant, key).await?
+            && let Some(bound) = visibility::find(&*self.store, who, &binding.session).await?
+            && bound.deleted_at.is_none()
+        {
+            return Ok(Some(bound));
+        }
+        let own = self.store.session_by_key(key).await?;
+        let own = own.filter(|own| own.deleted_at.is_none());
+        match own {
+            Some(own) if visibility::may_see(&*self.store, who, &own).await? => Ok(Some(own)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The session that a chat talked to before.
+    pub async fn previous_chat_session(
+        &self,
+        who: &Principal,
+        key: &str,
+    ) -> Result<Option<Session>, Error> {
+        require_connector(who)?;
+        let binding = self.store.chat_binding(&who.tenant, key).await?;
+        let Some(previous) = binding.and_then(|binding| binding.previous) else {
+            return Ok(None);
+        };
+        let found = visibility::find(&*self.store, who, &previous).await?;
+        Ok(found.filter(|session| session.deleted_at.is_none()))
+    }
+
+    /// Puts what a chat says into the inbox of its session. It and the keys of what arrived are one commit.
+    pub async fn post_from_chat(
+        &self,
+        who: &Principal,
+        chat: &ChatAddress,
+        message: ChatMessage,
+    ) -> Result<CommandReply, Error> {
+        require_connector(who)?;
+        let to = match self.chat_session(who, &chat.key).await? {
+            Some(session) => Address::Id { id: session.id },
+            None => self.opening_address(who, chat, &message).await?,
+        };
+        let content = PostContent {
+            parts: message.parts,
+            origin: message.origin,
+            key: Some(message.key),
+            delivery: Delivery::Queue,
+            restriction: None,
+            context: message.context,
+            inbound: message.inbound,
+        };
+        self.post(who, to, content).await
+    }
+
+    /// The address that opens the session of a chat. A key whose session is deleted, or belongs to another person by
+    /// now, opens none: the chat is bound to a new session then.
+    async fn opening_address(
+        &self,
+        who: &Principal,
+        chat: &ChatAddress,
+        message: &ChatMessage,
+    ) -> Result<Address, Error> {
+        let is_used = self.store.session_by_key(&chat.key).await?.is_some();
+        if let Some(arrived) = message.inbound.first().filter(|_| is_used) {
+            let session = self.begin_chat(who, chat, arrived).await?;
+            return Ok(Address::Id { id: session.id });
+        }
+        Ok(Address::Connector {
+            key: chat.key.clone(),
+            new: chat.new.clone(),
+            chat: Some(chat.chat.clone()),
+        })
+    }
+
+    /// Begins a new session in a chat. What arrived again begins no other one.
+    pub async fn begin_chat(
+        &self,
+        who: &Principal,
+        chat: &ChatAddress,
+        arrived: &InboundKey,
+    ) -> Result<Session, Error> {
+        require_connector(who)?;
+        let Some(agents) = &self.agents else {
+            return Err(Self::needs_agents("beginning a session"));
+        };
+        let previous = self.chat_session(who, &chat.key).await?;
+        let key = format!("{}#{}", chat.key, arrived.key);
+        let mut row = agents.router.row(chat.new.clone(), Some(key), who)?;
+        row.chat = Some(chat.chat.clone());
+        row.audit = self.audited(who, "session.open", &row.id);
+        let session = self.store.open(row).await?;
+        let previous = previous.map(|session| session.id);
+        self.bind_chat(who, chat, (&session.id, previous), arrived)
+            .await?;
+        Ok(session)
+    }
+
+    /// Lets a chat talk to another session from now on. What arrived again changes nothing.
+    pub async fn bind_chat(
+        &self,
+        who: &Principal,
+        chat: &ChatAddress,
+        (session, previous): (&SessionId, Option<SessionId>),
+        arrived: &InboundKey,
+    ) -> Result<ChatBinding, Error> {
+        require_connector(who)?;
+        self.session(who, session).await?;
+        let at = self.now();
+        let audit =
+            AuditEntry::done(who, at, "chat.bind", &chat.key).with("session", session.as_str());
+        let bound = self.store.bind_chat(ChatBindingWrite {
+            tenant: who.tenant.clone(),
+            connector: chat.connector.clone(),
+            key: chat.key.clone(),
+            session: session.clone(),
+            previous: previous.filter(|previous| previous != session),
+            // A key of its own: what arrived is taken only when all that it asks for is done.
+            inbound: InboundKey {
+                key: format!("{}/bind", arrived.key),
+                ..arrived.clone()
+            },
+            at,
+            audit: Some(audit),
+        });
+        Ok(bound.await?)
+    }
+
+    /// Tells something in a chat, through the outbox; the same key again tells nothing. For connectors.
+    pub async fn tell_chat(
+        &self,
+        who: &Principal,
+        target: ChatTarget,
+        (key, text): (&str, &str),
+    ) -> Result<(), Error> {
+        require_connector(who)?;
+        let post = OutboxPost {
+            id: OutboxId::from_entropy(self.clock.entropy()).to_string(),
+            key: key.to_owned(),
+            account: who.account(),
+            session: None,
+            run: None,
+            kind: OutboxKind::Notice,
+            target,
+            body: OutboxBody::Text {
+                text: text.to_owned(),
+            },
+            at: self.now(),
+        };
+        self.connector_access().post(post, None).await.map(drop)
+    }
+
+    /// The names of the agents there are.
+    pub fn agent_names(&self) -> Vec<String> {
+        let agents = self.agents.as_ref();
+        agents.map_or_else(Vec::new, |agents| {
+            let all = agents.context.definitions().all();
+            all.iter().map(|agent| agent.name.clone()).collect()
+        })
+    }
+
+    /// Keeps the keys of what arrived and needs nothing more. For connectors.
+    pub async fn note_inbound(&self, who: &Principal, keys: Vec<InboundKey>) -> Result<(), Error> {
+        require_connector(who)?;
+        Ok(self.store.note_inbound(keys, self.now()).await?)
+    }
+
+    /// Whether something with this key arrived before and was taken. For connectors.
+    pub async fn is_inbound_known(
+        &self,
+        who: &Principal,
+        connector: &str,
+        key: &str,
+    ) -> Result<bool, Error> {
+        require_connector(who)?;
+        let known = self.store.is_inbound_known(&who.tenant, connector, key);
+        Ok(known.await?)
+    }
+}
