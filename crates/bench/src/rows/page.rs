@@ -30,8 +30,8 @@ const MEGABYTE: f64 = 1_000_000.0;
 #[derive(Debug, Deserialize)]
 struct PageFigures {
     open_ms: PageSides,
-    long: StreamedReply,
-    short: StreamedReply,
+    long: StreamingFigures,
+    short: StreamingFigures,
 }
 
 /// A figure with the long session, and with one of a single message.
@@ -43,7 +43,7 @@ struct PageSides {
 
 /// What the browser did while a reply came in.
 #[derive(Debug, Deserialize)]
-struct StreamedReply {
+struct StreamingFigures {
     longest_task_ms: f64,
     long_tasks: f64,
     pieces: f64,

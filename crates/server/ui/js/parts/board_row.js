@@ -10,6 +10,9 @@ import {attempt} from '../toast.js';
 import {agentBadge} from './agent_badge.js';
 import {inquiryCard} from './inquiry_card.js';
 
+/** The screen that a reason is dealt with on. @type {Record<string, string>} */
+const REASON_PLACES = {credential: '/settings#keys', failed_delivery: '/connectors', schedule_off: '/schedules'};
+
 /** @param {any} row @returns {any} */
 export function boardRow(row) {
   const badge = h('span');
@@ -79,7 +82,7 @@ async function showReasons(row, place) {
       const inquiry = await get(why.kind === 'permission' ? pathOf`/permissions/${why.id}` : pathOf`/questions/${why.id}`).catch(() => null);
       if (inquiry) return inquiryCard(why.kind, inquiry, {compact: true});
     }
-    return h('p', {class: 'reason'}, h('strong', null, reasonWords(why.kind)), ' ', why.title);
+    return h('p', {class: 'reason'}, h('strong', null, reasonWords(why.kind)), ' ', why.title, ' ', REASON_PLACES[why.kind] ? h('a', {href: REASON_PLACES[why.kind]}, 'Look at it') : null);
   }));
   const rest = row.why.length - reasons.length;
   fill(place, reasons, rest > 0 ? h('a', {href: `/s/${row.session}`}, `${rest} more`) : null);

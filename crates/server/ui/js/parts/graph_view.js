@@ -23,7 +23,7 @@ export class GraphView {
     this.edges = h('tbody');
     this.table = h('div', {class: 'table-scroll', tabindex: '0', role: 'region', 'aria-label': 'Delegations'}, h('table', {class: 'plain-table'},
       h('caption', {class: 'visually-hidden'}, 'Delegations'),
-      h('thead', null, h('tr', null, ['From', 'To'].map(name => h('th', {scope: 'col'}, name)), ['Runs', 'Done', 'Tokens', 'Cost'].map(name => h('th', {scope: 'col', class: 'number'}, name)))), this.edges));
+      h('thead', null, h('tr', null, ['From', 'To'].map(name => h('th', {scope: 'col'}, name)), ['Runs', 'Done', 'Tokens', 'Cost'].map(name => h('th', {scope: 'col', class: name === 'Done' ? 'number col-done' : 'number'}, name)))), this.edges));
     this.element = h('div', {class: 'graph'}, this.scroll, this.more, this.table);
   }
 
@@ -52,7 +52,7 @@ export class GraphView {
     const name = (/** @type {string} */ key) => names.get(key)?.agent ?? key;
     this.table.hidden = edges.length === 0;
     fill(this.edges, edges.map(edge => h('tr', null, h('td', null, name(edge.from)), h('td', null, name(edge.to)),
-      [edge.runs, `${edge.done}${edge.failed ? `, ${edge.failed} failed` : ''}${edge.open ? `, ${edge.open} at work` : ''}`, tokens(edge.tokens), money(edge.cost, edge.isPriced)].map(text => h('td', {class: 'number'}, String(text))))));
+      [edge.runs, `${edge.done}${edge.failed ? `, ${edge.failed} failed` : ''}${edge.open ? `, ${edge.open} at work` : ''}`, tokens(edge.tokens), money(edge.cost, edge.isPriced)].map((text, at) => h('td', {class: at === 1 ? 'number col-done' : 'number'}, String(text))))));
   }
 
   /** Shows what an agent's runs were. @param {import('../trace_graph.js').GraphNode} node */

@@ -44,14 +44,16 @@ export class SessionHeader {
     const key = `${shown} ${meta?.agent}`;
     if (this.shownPath !== key) {
       this.shownPath = key;
-      fill(this.path, isChild ? h('a', {href: `/s/${this.id}`}, '← ', model.meta.get(this.id)?.agent ?? 'the root') : null, agentBadge(meta?.agent ?? run?.agent ?? ''), isChild ? h('span', null, this.view.agentPath(shown)) : null);
+      fill(this.path, isChild ? h('a', {href: `/s/${this.id}`}, '← ', model.meta.get(this.id)?.agent ?? 'the root') : null, agentBadge(meta?.agent ?? run?.agent ?? ''));
     }
-    setText(this.title, meta?.name || row?.title || run?.title || 'New session');
+    setText(this.title, meta?.name || row?.title || run?.title || (isChild ? this.view.agentPath(shown) : 'New session'));
     fact(this.model, 'Model', shortModel(run?.model || run?.first_model || meta?.model || 'model'));
     fact(this.mode, 'Mode', (model.tree.index.sessions.get(shown)?.mode ?? model.modes.get(shown) ?? 'mode').replace('_', '-'));
     this.pin.setAttribute('aria-label', meta?.pinned_at ? 'Unpin' : 'Pin');
     this.pin.title = meta?.pinned_at ? 'Unpin' : 'Pin to the top of the list';
     this.pin.setAttribute('aria-pressed', String(Boolean(meta?.pinned_at)));
+    // What is not known of an agent below is left out: it cannot be changed here either.
+    this.mode.hidden = isChild && !model.tree.index.sessions.get(shown)?.mode && !model.modes.get(shown);
     this.pin.hidden = isChild || !may('chat');
     this.menu.hidden = isChild || !may('chat');
     this.model.disabled = isChild || !may('chat');
