@@ -2,6 +2,7 @@
 // what the page sends.
 
 const NOW = Date.now();
+const text = at => new Date(at).toISOString();
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
@@ -31,9 +32,9 @@ function connectors() {
 
 function outbox() {
   return [
-    {id: 'out_1', state: 'dead', connector: 'telegram', target: 'Anna', text: 'Morning report: three builds failed', reason: 'the chat is gone', at: NOW - 2 * HOUR},
-    {id: 'out_2', state: 'dead', connector: 'telegram', target: 'Family group', text: 'The backup is done', reason: 'the bot was removed', at: NOW - DAY},
-    {id: 'out_3', state: 'sent', connector: 'telegram', target: 'Anna', text: 'Fine', at: NOW},
+    {id: 'out_1', state: 'dead', connector: 'telegram', target: 'Anna', text: 'Morning report: three builds failed', error: 'the chat is gone', created: NOW - 2 * HOUR},
+    {id: 'out_2', state: 'dead', connector: 'telegram', target: 'Family group', text: 'The backup is done', error: 'the bot was removed', created: NOW - DAY},
+    {id: 'out_3', state: 'sent', connector: 'telegram', target: 'Anna', text: 'Fine', created: NOW},
   ];
 }
 
@@ -51,12 +52,17 @@ export async function alwaysOn(page) {
   return state;
 }
 
+/** As the server writes moments. */
+function written(value) {
+  return JSON.parse(JSON.stringify(value, (_, one) => (typeof one === 'number' && one > 1e12 ? text(one) : one)));
+}
+
 /** @returns {[number, any]} */
 function answered(state, method, {kind, id, act, which}, body) {
   const list = state[kind];
   const one = list.find(item => item.id === id);
-  if (method === 'GET') return [200, {items: list}];
-  if (id === 'preview') return body.when.includes('never') ? [400, {title: 'the time cannot be understood', detail: '`never` is no time', hint: 'write weekdays at 9', pointer: '/when'}] : [200, {words: `${body.when} ${body.zone}`, spec: {}, next: [1, 2, 3, 4, 5].map(at => NOW + at * DAY)}];
+  if (method === 'GET') return [200, {[{schedules: 'items', connectors: 'connectors', outbox: 'messages'}[kind]]: written(list)}];
+  if (id === 'preview') return body.when.includes('never') ? [400, {title: 'the time cannot be understood', detail: '`never` is no time', hint: 'write weekdays at 9', pointer: '/when'}] : [200, {words: `${body.when} ${body.zone}`, spec: {}, next: [1, 2, 3, 4, 5].map(at => text(NOW + at * DAY))}];
   if (method === 'POST' && !id) {
     if (body.name === 'Taken') return [400, {title: 'another schedule has this name', pointer: '/name'}];
     list.push({...list[2], ...body, id: 'sch_9', words: body.when});
@@ -69,7 +75,7 @@ function answered(state, method, {kind, id, act, which}, body) {
     return [200, {}];
   }
   if (act === 'pause' || act === 'resume') one.enabled = act === 'resume';
-  if (act === 'pair') return [200, {code: 'K7PM-2QXA', expires: Date.now() + 600_000}];
+  if (act === 'pair') return [200, {code: 'K7PM-2QXA', expires: text(Date.now() + 600_000)}];
   if (act === 'retry' || act === 'drop') state.outbox = list.filter(item => item !== one);
   return [200, {}];
 }

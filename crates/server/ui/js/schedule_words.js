@@ -6,6 +6,17 @@ const EXECUTIONS = {completed: 'done', failed: 'failed', skipped: 'skipped', run
 /** What became of its message. @type {Record<string, string>} */
 const DELIVERIES = {queued: 'message waits to be sent', sent: 'message sent', failed: 'message not delivered', unknown: 'message perhaps delivered', unverified: 'message sent, not confirmed'};
 
+/** A moment in milliseconds; the server writes it as text. @param {any} at */
+export function millis(at) {
+  return typeof at === 'string' ? Date.parse(at) : at;
+}
+
+/** A schedule with its moments in milliseconds. @param {any} schedule */
+export function timed(schedule) {
+  const past = (/** @type {any} */ one) => one && {...one, due: millis(one.due), ended: millis(one.ended)};
+  return {...schedule, next_due: millis(schedule.next_due), next: (schedule.next ?? []).map(millis), last: past(schedule.last), history: (schedule.history ?? []).map(past)};
+}
+
 /** An occurrence in words: the run and the message are told apart. @param {any} occurrence */
 export function occurrenceWords({execution, delivery, reason}) {
   const run = EXECUTIONS[execution] ?? execution;

@@ -11,16 +11,14 @@ import {attempt} from '../toast.js';
 const MOST = 20;
 
 export class DeadLetters {
-  /** @param {{connector?: string}} [only] */
-  constructor({connector = ''} = {}) {
-    this.connector = connector;
+  constructor() {
     this.shown = '';
     this.element = h('section', {class: 'dead-letters', 'aria-label': 'Not delivered', hidden: true});
   }
 
   async load() {
-    const {items = []} = await get('/outbox').catch(() => ({}));
-    const dead = items.filter((/** @type {any} */ one) => ['dead', 'failed'].includes(one.state) && (!this.connector || one.connector === this.connector));
+    const {messages: items = []} = await get('/outbox', {limit: 100}).catch(() => ({}));
+    const dead = items.filter((/** @type {any} */ one) => ['dead', 'failed'].includes(one.state));
     this.element.hidden = dead.length === 0;
     const key = JSON.stringify(dead);
     if (key === this.shown) return;
@@ -36,10 +34,10 @@ export class DeadLetters {
       await attempt(() => post(pathOf`/outbox/${letter.id}` + `/${what}`, {}));
       await this.load();
     };
-    const words = firstLine(letter.text || letter.title || 'A message', 90);
-    const made = letter.at ?? letter.created_at;
+    const words = firstLine(letter.text || 'A message', 90);
+    const made = letter.created;
     return h('li', {class: 'line'},
-      h('span', {class: 'line-main'}, words, h('small', null, [letter.target || letter.connector, letter.reason || letter.last_error, made ? ago(new Date(made).toISOString()) : ''].filter(Boolean).join(' · '))),
+      h('span', {class: 'line-main'}, words, h('small', null, [letter.target, letter.error, made ? ago(new Date(made).toISOString()) : ''].filter(Boolean).join(' · '))),
       may('chat') ? h('span', {class: 'line-buttons'}, h('button', {type: 'button', class: 'small', 'aria-label': `Send again: ${words}`, onclick: act('retry')}, 'Send again'), h('button', {type: 'button', class: 'ghost small', 'aria-label': `Drop: ${words}`, onclick: act('drop')}, 'Drop')) : null);
   }
 }

@@ -4,7 +4,7 @@
 import {newKey, patch, pathOf, post} from '../api.js';
 import {choosableAgents} from '../app.js';
 import {fill, h} from '../dom.js';
-import {moment} from '../schedule_words.js';
+import {millis, moment} from '../schedule_words.js';
 
 /** How long after typing the preview is asked for. */
 const PREVIEW_MS = 250;
@@ -93,7 +93,7 @@ class ScheduleForm {
   /** @param {any} found @param {string} zone */
   showTimes({words, next = []}, zone) {
     this.when.removeAttribute('aria-invalid');
-    fill(this.times, h('p', null, h('strong', null, words)), next.length ? h('ul', {'aria-label': 'Next times'}, next.slice(0, 5).map((/** @type {number} */ at) => h('li', null, moment(at, zone)))) : h('p', {class: 'muted'}, 'It has no next time.'));
+    fill(this.times, h('p', null, h('strong', null, words)), next.length ? h('ul', {'aria-label': 'Next times'}, next.slice(0, 5).map((/** @type {number} */ at) => h('li', null, moment(millis(at), zone)))) : h('p', {class: 'muted'}, 'It has no next time.'));
   }
 
   async send() {

@@ -6,7 +6,7 @@ import {may} from '../app.js';
 import {confirmAction} from '../dialog.js';
 import {fill, h, keyed, setText} from '../dom.js';
 import {icon} from '../icons.js';
-import {countdown, healthKind, healthWords} from '../schedule_words.js';
+import {countdown, healthKind, healthWords, millis} from '../schedule_words.js';
 import {attempt, toast} from '../toast.js';
 import {View} from '../view.js';
 import {agentBadge} from '../parts/agent_badge.js';
@@ -42,7 +42,7 @@ class Connectors extends View {
 
   async load() {
     try {
-      this.items = (await get('/connectors')).items;
+      this.items = (await get('/connectors')).connectors;
       this.problem = null;
     } catch (error) {
       this.problem = error;
@@ -112,13 +112,13 @@ class Connectors extends View {
     const now = Date.now();
     const own = this.codes.get(connector.id);
     if (own && own.expires <= now) this.codes.delete(connector.id);
-    const waiting = connector.pending_pairing.filter((/** @type {any} */ one) => one.expires > now);
+    const waiting = connector.pending_pairing.filter((/** @type {any} */ one) => millis(one.expires) > now);
     const shown = own && own.expires > now ? own : null;
     const key = JSON.stringify([shown?.code, waiting.map((/** @type {any} */ one) => one.sender)]);
     if (place.shown !== key) {
       place.shown = key;
       fill(place, shown ? h('div', {class: 'pair-code'}, h('p', null, 'Send this code to the bot from the chat that you want to let in:'), h('strong', {class: 'code-text'}, shown.code), h('span', {class: 'code-left', 'aria-hidden': 'true'})) : null,
-        waiting.map((/** @type {any} */ one) => h('p', {class: 'hint'}, `${one.name || one.sender} wants in and has a code${one.code_hint ? ` that ends in ${one.code_hint}` : ''}.`)));
+        waiting.map((/** @type {any} */ one) => h('p', {class: 'hint'}, `${one.name || one.sender || 'A code'} waits to be let in.`)));
     }
     // The code stays as it is while the time runs, so that it is not read out every second.
     const left = place.querySelector('.code-left');
@@ -127,7 +127,7 @@ class Connectors extends View {
 
   /** @param {any} connector */
   async pair(connector) {
-    await attempt(async () => { this.codes.set(connector.id, await post(pathOf`/connectors/${connector.id}/pair`, {}, {key: newKey()})); });
+    await attempt(async () => { const made = await post(pathOf`/connectors/${connector.id}/pair`, {}, {key: newKey()}); this.codes.set(connector.id, {...made, expires: millis(made.expires)}); });
     this.tick();
   }
 

@@ -7,7 +7,7 @@ import {confirmAction, note} from '../dialog.js';
 import {fill, h, keyed, setText} from '../dom.js';
 import {ago, firstLine} from '../format.js';
 import {icon} from '../icons.js';
-import {isTrouble, moment, nextWords, occurrenceWords, occurrences, sortSchedules} from '../schedule_words.js';
+import {isTrouble, moment, nextWords, occurrenceWords, occurrences, sortSchedules, timed} from '../schedule_words.js';
 import {attempt, toast} from '../toast.js';
 import {View} from '../view.js';
 import {agentBadge} from '../parts/agent_badge.js';
@@ -43,7 +43,7 @@ class Schedules extends View {
 
   async load() {
     try {
-      this.items = (await get('/schedules')).items;
+      this.items = (await get('/schedules')).items.map(timed);
       this.problem = null;
     } catch (error) {
       this.problem = error;
