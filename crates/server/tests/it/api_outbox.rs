@@ -26,7 +26,10 @@ async fn put(runtime: &TestRuntime, text: &str, session: Option<SessionId>) {
 
 fn ids(page: &Value) -> Vec<&str> {
     let messages = page["messages"].as_array().unwrap();
-    messages.iter().map(|one| one["id"].as_str().unwrap()).collect()
+    messages
+        .iter()
+        .map(|one| one["id"].as_str().unwrap())
+        .collect()
 }
 
 #[tokio::test]
@@ -39,7 +42,10 @@ async fn messages_to_chats_are_listed_dropped_and_retried() {
     assert_eq!(ids(&page), ["out_c", "out_b"]);
     let first = &page["messages"][0];
     let told = (&first["state"], &first["target"], &first["text"]);
-    assert_eq!(told, (&json!("planned"), &json!("telegram:1/2"), &json!("c")));
+    assert_eq!(
+        told,
+        (&json!("planned"), &json!("telegram:1/2"), &json!("c"))
+    );
     let cursor = page["next"].as_str().unwrap();
     let rest = format!("GET /outbox?limit=2&cursor={cursor}");
     assert_eq!(ids(&api.told(200, &rest, None).await), ["out_a"]);
