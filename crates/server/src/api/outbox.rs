@@ -83,7 +83,7 @@ enum DeliveryState {
     Unknown,
     /// It was given up.
     Dead,
-    /// A later message took its place, or somebody dropped it.
+    /// A later message took its place, or a person dropped it.
     Superseded,
 }
 
