@@ -6,8 +6,10 @@ use rooftree_protocol::{Account, Timestamp};
 use rooftree_providers::scripted::say;
 use rooftree_runtime::Clock;
 use rooftree_store::{
-    AccessLinkRow, AccessTokenRow, AuditEntry, AuditPhase, BoardQuery, IdempotencyOutcome,
-    IdempotentRequest, LinkPurpose, PersonRole, PersonRow, StoredAnswer, TokenHash,
+    AccessLinkRow, AccessTokenRow, AuditEntry, AuditPhase, BoardQuery, FiredSchedule, FiringWork,
+    IdempotencyOutcome, IdempotentRequest, IncidentReport, LinkPurpose, OccurrenceReview,
+    OccurrenceState, OccurrenceUpdate, PersonRole, PersonRow, ScheduleContent, ScheduleFiring,
+    ScheduleWrite, StoredAnswer, TokenHash,
 };
 use rooftree_testkit::{
     TestRuntime, TestRuntimeBuilder, owner,
@@ -174,4 +176,82 @@ async fn the_board_and_past_runs_tell_no_secrets() {
     assert!(read.contains(session.as_str()), "{read}");
     assert_silent("the board", &read, &canaries);
     assert_silent("the database", &database(runtime.path()), &canaries);
+}
+
+#[tokio::test]
+async fn schedules_and_their_occurrences_are_kept_without_secrets() {
+    let (canaries, told) = canaries(27);
+    let runtime = TestRuntimeBuilder::new([]).build();
+    let (store, at) = (runtime.store(), runtime.clock.now());
+    let plan = |work: serde_json::Value| {
+        serde_json::from_value(json!({
+            "kind": {"type": "time"}, "zone": "UTC", "agent": "lead", "cwd": "/", "work": work, "gate": {"command": told}
+        }))
+        .unwrap()
+    };
+    for (id, work) in [
+        ("sch_a", json!({"type": "prompt", "text": told})),
+        ("sch_b", json!({"type": "command", "command": told})),
+    ] {
+        let content = ScheduleContent {
+            name: told.clone(),
+            plan: plan(work),
+            enabled: true,
+            disabled_reason: Some(told.clone()),
+            next_due: Some(at),
+        };
+        let written = store.write_schedule(ScheduleWrite {
+            id: id.into(),
+            account: Account::default(),
+            content: Some(content),
+            expected: None,
+            by: owner(),
+            at,
+            audit: entry(&told, at),
+        });
+        written.await.unwrap();
+    }
+    let row = store.schedule("sch_a").await.unwrap().unwrap();
+    let fired = store.fire(ScheduleFiring {
+        schedules: vec![FiredSchedule {
+            gate_state: Some(told.clone()),
+            ..row.fired_at(at, None)
+        }],
+        work: FiringWork::Command,
+        at,
+    });
+    fired.await.unwrap();
+    let settled = store.settle_occurrence(OccurrenceUpdate {
+        schedule: "sch_a".into(),
+        due: at,
+        state: OccurrenceState::Failed,
+        reason: Some(told.clone()),
+        detail: Some(told.clone()),
+        answer: Some(told.clone()),
+        at,
+    });
+    assert!(settled.await.unwrap());
+    let reviewed = store.review_occurrence(OccurrenceReview {
+        schedule: "sch_a".into(),
+        due: at,
+        streak: 1,
+        attempts: 0,
+        gate_state: Some(told.clone()),
+        next_due: None,
+        disable: Some(told.clone()),
+        incident: Some(IncidentReport {
+            signature: told.clone(),
+            words: told.clone(),
+            alerted: false,
+        }),
+        outbox: Vec::new(),
+        at,
+    });
+    assert!(reviewed.await.unwrap());
+    assert_silent(
+        "the rows of schedules",
+        &database(runtime.path()),
+        &canaries,
+    );
+    runtime.close().await;
 }

@@ -1266,6 +1266,14 @@ export type Event = ({
     "by": string;
   };
 } | {
+  "type": "schedule.fired";
+  "data": {
+    /** Which one. */
+    "schedule": string;
+    /** The time at which it was due. */
+    "due": Timestamp;
+  };
+} | {
   "type": "permission.mode";
   "data": {
     /** The mode from now on; none for the one it was started with. */
@@ -1833,6 +1841,42 @@ export type NewSession = {
 /** How bad a notice is. */
 export type NoticeLevel = "info" | "warning" | "error";
 
+/** A due time of a schedule and what became of it. */
+export type OccurrenceInfo = {
+  /** The due time. */
+  "due": Timestamp;
+  /** How the work went: `claimed`, `running`, `completed`, `failed`, `skipped` or `unknown`. */
+  "execution": string;
+  /** How far its result is on the way to a chat; `none` if it is not sent anywhere. */
+  "delivery": string;
+  /** Why it was skipped or failed, in a word. */
+  "reason"?: string | null;
+  /** The same in a sentence. */
+  "detail"?: string | null;
+  /** Its run. */
+  "run"?: RunId | null;
+  /** The session it ran in. */
+  "session"?: SessionId | null;
+  /** The beginning of the answer. */
+  "answer"?: string | null;
+  /** Tokens it used. */
+  "tokens"?: number;
+  /** US dollars it cost. */
+  "cost_usd"?: number;
+  /** When it began. */
+  "started": Timestamp;
+  /** When it was over. */
+  "ended"?: Timestamp | null;
+};
+
+/** Due times. */
+export type OccurrenceList = {
+  /** The due times, the latest first. */
+  "items": OccurrenceInfo[];
+  /** The `before` of the next page; absent on the last one. */
+  "next"?: Timestamp | null;
+};
+
 /** A permission request or a question that waits for an answer. */
 export type OpenInquiry = ({
   /** The session that asks. */
@@ -2055,6 +2099,14 @@ export type OpenInquiry = ({
     "by": string;
   };
 } | {
+  "type": "schedule.fired";
+  "data": {
+    /** Which one. */
+    "schedule": string;
+    /** The time at which it was due. */
+    "due": Timestamp;
+  };
+} | {
   "type": "permission.mode";
   "data": {
     /** The mode from now on; none for the one it was started with. */
@@ -2185,6 +2237,8 @@ export type Origin = {
   "due"?: Timestamp | null;
   /** Where the result is delivered. */
   "target"?: ChatTarget | null;
+  /** What the run may cost. */
+  "budget"?: RunBudget | null;
 } | {
   "kind": "connector";
   /** Which connector. */
@@ -2672,6 +2726,14 @@ export type RunBounds = {
   "spawn": SpawnThresholds;
 };
 
+/** What one run may cost, on top of the limits of its agent. */
+export type RunBudget = {
+  /** Tokens. */
+  "tokens"?: number | null;
+  /** US dollars. */
+  "usd"?: number | null;
+};
+
 /** One run, with what its end tells. */
 export type RunDetail = {
   /** Its id. */
@@ -2857,6 +2919,140 @@ export type RunWorkState = "running" | "unfinished" | "ended";
 
 /** Whether programs are confined, from the loosest to the strictest. */
 export type SandboxMode = "off" | "auto" | "required";
+
+/** What a client wants a schedule to be. What is absent has its default, or stays as it is. */
+export type ScheduleDraft = {
+  /** What people call it. */
+  "name"?: string | null;
+  /** `time`, `heartbeat` or `event`. */
+  "kind"?: string | null;
+  /** When it is due: `20m`, `every 2h`, `tomorrow 8:00`, `weekdays at 9`, a cron expression. */
+  "when"?: string | null;
+  /** What makes it due, of one of kind `event`: `run_ended:AGENT` or `webhook:NAME`. */
+  "on"?: string | null;
+  /** The time zone that is meant, such as `Europe/Berlin`. */
+  "zone"?: string | null;
+  /** Whose work it is. */
+  "agent"?: string | null;
+  /** Where that agent works. */
+  "cwd"?: string | null;
+  /** `new` for a session each time, `reuse` for one of its own, or the id of a session. */
+  "session"?: string | null;
+  /** What the agent is told. */
+  "prompt"?: string | null;
+  /** A command line that is run instead; no model is asked. */
+  "command"?: string | null;
+  /** A command whose exit code decides each time: 0 fire, 1 skip, anything else an error. Empty: none. */
+  "gate"?: string | null;
+  /** The model. Without one, that of the agent when the schedule is made. */
+  "model"?: string | null;
+  /** The chat to which the result is delivered, such as `telegram:123`. Empty: none. */
+  "target"?: string | null;
+  /** The chat to which failures are told. Empty: none. */
+  "fail_target"?: string | null;
+  /** What happens if the run before is not over: `skip` or `queue`. */
+  "overlap"?: string | null;
+  /** What happens to due times that nobody saw: `none` or `once`. */
+  "catch_up"?: string | null;
+  /** Seconds after which a due time that nobody saw is not caught up. */
+  "max_age_secs"?: number | null;
+  /** Tokens one run may use. */
+  "run_tokens"?: number | null;
+  /** Tokens it may use within 24 hours. */
+  "day_tokens"?: number | null;
+  /** US dollars one run may cost. */
+  "run_usd"?: number | null;
+  /** US dollars it may cost within 24 hours. */
+  "day_usd"?: number | null;
+  /** The part of the day in which it fires, such as `08:00-22:00`. Empty: all of it. */
+  "active_hours"?: string | null;
+  /** Whether it fires. */
+  "enabled"?: boolean | null;
+  /** The revision it must have; absent: whichever it has. */
+  "rev"?: number | null;
+};
+
+/** A written form. */
+export type ScheduleForm = {
+  /** `20m`, `every 2h`, `tomorrow 8:00`, `weekdays at 9`, a cron expression. */
+  "when": string;
+  /** The time zone that is meant; UTC if absent. */
+  "zone"?: string | null;
+};
+
+/** A schedule, as it is listed. */
+export type ScheduleInfo = {
+  /** Its id. */
+  "id": string;
+  /** What people call it. */
+  "name": string;
+  /** `time`, `heartbeat` or `event`. */
+  "kind": string;
+  /** When it is due, in words. */
+  "words": string;
+  /** The same as data. */
+  "spec": unknown;
+  /** The time zone in which its times are shown. */
+  "zone": string;
+  /** Whose work it is. */
+  "agent": string;
+  /** What the agent is told. */
+  "prompt"?: string | null;
+  /** The command that is run instead. */
+  "command"?: string | null;
+  /** The command that decides each time. */
+  "gate"?: string | null;
+  /** `new`, `reuse` or the id of a session. */
+  "session": string;
+  /** The model it was made with. */
+  "model"?: string | null;
+  /** Whether it fires. */
+  "enabled": boolean;
+  /** Why it was switched off. */
+  "disabled_reason"?: string | null;
+  /** The next due time. */
+  "next_due"?: Timestamp | null;
+  /** The next five. */
+  "next": Timestamp[];
+  /** `skip` or `queue`. */
+  "overlap": string;
+  /** `none` or `once`. */
+  "catch_up": string;
+  /** The chat to which the result is delivered. */
+  "target"?: string | null;
+  /** The chat to which failures are told. */
+  "fail_target"?: string | null;
+  /** What it may cost. */
+  "budget": unknown;
+  /** The part of the day in which it fires. */
+  "active_hours"?: unknown;
+  /** Failures in a row. */
+  "streak": number;
+  /** What became of its last due time. */
+  "last"?: OccurrenceInfo | null;
+  /** What became of the last twenty, the latest first. */
+  "history": OccurrenceInfo[];
+  /** Whose it is. */
+  "person": string;
+  /** Its revision, which a change must name. */
+  "rev": number;
+};
+
+/** Schedules. */
+export type ScheduleList = {
+  /** The schedules. */
+  "items": ScheduleInfo[];
+};
+
+/** What a written form means. */
+export type SchedulePreview = {
+  /** In words. */
+  "words": string;
+  /** As data. */
+  "spec": unknown;
+  /** The next five due times. */
+  "next": Timestamp[];
+};
 
 /** Allowed and denied names, as globs compared without case. Absent is not the same as empty. */
 export type Scope = {
@@ -3187,6 +3383,8 @@ export type StreamRequest = {
   "sessions"?: Record<string, unknown>;
   /** The board: after which revision; an empty text for all of it, absent for none. */
   "board"?: string | null;
+  /** Other topics by name: after which revision; an empty text for all of it. There is `schedules`. */
+  "topics"?: Record<string, string>;
   /** Only events of these types; `run.*` means all that begin with `run.`. Empty for all. */
   "types"?: string[];
   /** Whether deltas are sent. */
