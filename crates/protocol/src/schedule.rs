@@ -66,10 +66,10 @@ pub struct ScheduleDraft {
     /// What happens if the run before is not over: `skip` or `queue`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<String>,
-    /// What happens to due times that nobody saw: `none` or `once`.
+    /// What happens to due times that no scheduler saw: `none` or `once`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub catch_up: Option<String>,
-    /// Seconds after which a due time that nobody saw is not caught up.
+    /// Seconds after which a due time that no scheduler saw is not caught up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_age_secs: Option<u64>,
     /// Tokens one run may use.

@@ -4,6 +4,7 @@
 //! them; a firing is one transaction with its message. What is due stands in the store and nowhere else, so a scheduler
 //! that starts has nothing to restore.
 
+mod due_schedule;
 mod fire;
 mod gate;
 mod message;
@@ -93,7 +94,7 @@ impl Scheduler {
             changes.mark_unchanged();
             let until = match self.look().await {
                 Ok(until) => until,
-                // The store tells its own trouble to everybody else too.
+                // The store tells its own trouble to its other callers too.
                 Err(_) => self.now().after(AFTER_ERROR),
             };
             let before = self.now();
@@ -142,7 +143,7 @@ impl Scheduler {
     /// Handles schedules whose time has come. Heartbeats of one agent are handled together.
     async fn handle_due(self: &Arc<Self>, due: Vec<ScheduleRow>) -> Result<(), Error> {
         let open = self.store().open_occurrences().await?;
-        let mut beats: Vec<Vec<fire::DueSchedule>> = Vec::new();
+        let mut beats: Vec<Vec<due_schedule::DueSchedule>> = Vec::new();
         for row in due {
             let is_heartbeat = row.plan.kind == ScheduleKind::Heartbeat;
             let Some(one) = self.decided(row, &open).await? else {
@@ -163,7 +164,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Settles occurrences of which nobody will tell the end: their session has nothing left to do, or the process that
+    /// Settles occurrences of which no process will tell the end: their session has nothing left to do, or the process that
     /// ran their command is gone.
     async fn give_up_lost(&self) -> Result<(), Error> {
         let now = self.now();
@@ -216,11 +217,10 @@ impl Scheduler {
         let chat = self.options.owner_chat.as_ref();
         let chat = chat.and_then(|chat| chat(&row.account));
         let review = review::review(&row, one, &known, chat.as_ref(), self.now());
-        let is_new = self.store().review_occurrence(review).await?;
-        if is_new {
-            self.put_away(&row, one).await?;
-            self.context.schedule_news.tell_watchers();
-        }
+        // Before the review: a crash in between does it again, and changes nothing.
+        self.put_away(&row, one).await?;
+        self.store().review_occurrence(review).await?;
+        self.context.schedule_news.tell_watchers();
         Ok(())
     }
 

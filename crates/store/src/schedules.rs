@@ -90,7 +90,7 @@ pub struct ScheduleContent {
 pub enum ScheduleWriteOutcome {
     /// As it is now; none if it was removed.
     Written(Option<Box<ScheduleRow>>),
-    /// Somebody else changed it: as it is; none if there is none.
+    /// Another client changed it: as it is; none if there is none.
     Differs(Option<Box<ScheduleRow>>),
 }
 

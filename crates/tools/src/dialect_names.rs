@@ -34,6 +34,12 @@ const DAYCARE: &[(&str, &str)] = &[
     ("GrantPermission", "grant_permission"),
     ("WebFetch", "web_fetch"),
     ("WebSearch", "web_search"),
+    ("ScheduleCreate", "add_cron"),
+    ("ScheduleList", "cron_read_task"),
+    ("ScheduleDelete", "cron_delete_task"),
+    ("ScheduleRun", "heartbeat_run"),
+    ("ScheduleMemoryRead", "cron_read_memory"),
+    ("ScheduleMemoryWrite", "cron_write_memory"),
 ];
 const ASSISTANT: &[(&str, &str)] = &[
     ("Read", "read"),
@@ -45,6 +51,11 @@ const ASSISTANT: &[(&str, &str)] = &[
     ("ListAgents", "agents_list"),
     ("WebFetch", "web_fetch"),
     ("WebSearch", "web_search"),
+    ("ScheduleCreate", "scheduled_sessions_create"),
+    ("ScheduleList", "scheduled_sessions_list"),
+    ("ScheduleUpdate", "scheduled_sessions_update"),
+    ("ScheduleDelete", "scheduled_sessions_delete"),
+    ("ScheduleRun", "scheduled_sessions_run"),
 ];
 const FOURMIS: &[(&str, &str)] = &[("AskUser", "AskUserQuestion")];
 const KODA: &[(&str, &str)] = &[

@@ -99,7 +99,7 @@ struct ScheduleAddArguments {
     /// If the run before is not over: skip or queue
     #[arg(long, value_name = "skip|queue")]
     overlap: Option<String>,
-    /// Due times that nobody saw: none or once
+    /// Due times that no scheduler saw: none or once
     #[arg(long, value_name = "none|once")]
     catch_up: Option<String>,
     /// The part of the day in which it fires, such as 08:00-22:00

@@ -243,9 +243,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         }
         let code = link.as_deref().filter(|_| qr);
         let code = code.map(|link| draw_code(environment, base, link));
-        let link = link.map(|link| format!("open {link}\n"));
-        let (link, code) = (link.unwrap_or_default(), code.unwrap_or_default());
-        Ok(format!("listening on {url}{words}\n{link}{code}"))
+        Ok(announcement(&format!("{url}{words}"), link, code))
     };
     let announced = announced.await;
     // Only now: agents made over the API must be there, and what was interrupted goes on first.
@@ -266,6 +264,13 @@ fn print_notes<'a>(environment: &Environment, notes: impl IntoIterator<Item = &'
     for note in notes {
         output::print_note(environment, note);
     }
+}
+
+/// What is printed when the server is ready: where it listens, how to log in.
+fn announcement(listening: &str, link: Option<String>, code: Option<String>) -> String {
+    let link = link.map(|link| format!("open {link}\n"));
+    let (link, code) = (link.unwrap_or_default(), code.unwrap_or_default());
+    format!("listening on {listening}\n{link}{code}")
 }
 
 /// Opens the page; where it cannot, it says why.

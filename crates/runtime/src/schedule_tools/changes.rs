@@ -1,4 +1,4 @@
-//! What an agent does with schedules: makes, lists, changes, removes them and has them run.
+//! Schedules that an agent makes, lists, changes, removes and has run, with no more rights than it has.
 
 use rooftree_protocol::{
     CallId, OccurrenceInfo, PermissionMode, Principal, ScheduleDraft, ScheduleInfo, Surface,
@@ -53,7 +53,7 @@ fn draft(input: &Value) -> ScheduleDraft {
     }
 }
 
-/// Invariant: a gate is a command that nobody is asked about. Only an agent that may run any command sets one.
+/// Invariant: a gate is a command that no person is asked about. Only an agent that may run any command sets one.
 fn refuse_gate(caller: &Caller, draft: &ScheduleDraft) -> Result<(), String> {
     let may_run = caller.rights.policy.mode == PermissionMode::Bypass
         && caller.resolved.toolset.names().contains(&"Bash");

@@ -1,4 +1,4 @@
-//! What a scheduled run does with its own schedule: chooses the next due time, reads and writes its memory.
+//! Tools of a scheduled run for its own schedule: the next due time (self-pacing), and its memory.
 
 use std::{fs, path::PathBuf};
 

@@ -5,16 +5,17 @@ use std::{sync::Arc, time::Duration};
 use rooftree_protocol::Timestamp;
 use rooftree_stdx::shorten::shorten;
 use rooftree_store::{
-    FiredSchedule, FiringOutcome, FiringWork, OccurrenceRow, OccurrenceState, OccurrenceUpdate,
-    ScheduleFiring, ScheduleRow, ScheduledWork,
+    FiringOutcome, FiringWork, OccurrenceRow, OccurrenceState, OccurrenceUpdate, ScheduleFiring,
+    ScheduleRow, ScheduledWork,
 };
 
 use super::{
     COMMAND_TIME, Scheduler,
+    due_schedule::DueSchedule,
     gate::{self, GATE_TIME, GateVerdict},
     message,
     shell_command::ScheduleCommand,
-    tick::{DueTime, SkipReason, TickDecision, decide},
+    tick::{SkipReason, TickDecision, decide},
 };
 use crate::{Error, signals::AgentSignal};
 
@@ -22,50 +23,6 @@ use crate::{Error, signals::AgentSignal};
 const DAY: i64 = 24 * 60 * 60 * 1000;
 /// Letters of a command's output that its occurrence keeps.
 const ANSWER: usize = 2000;
-
-/// A schedule that fires.
-pub(super) struct DueSchedule {
-    pub(super) row: ScheduleRow,
-    pub(super) time: DueTime,
-    /// The occurrence before it that is not over.
-    pub(super) before: Option<OccurrenceRow>,
-    /// What its gate said to the agent.
-    pub(super) gate_message: Option<String>,
-    /// What its gate said to keep.
-    pub(super) gate_state: Option<String>,
-}
-
-impl DueSchedule {
-    /// Whether its task belongs into the same message as these.
-    pub(super) fn beats_with(&self, group: &[Self]) -> bool {
-        let place = |one: &Self| {
-            let plan = &one.row.plan;
-            (
-                one.row.account.clone(),
-                plan.agent.clone(),
-                plan.cwd.clone(),
-                plan.target.clone(),
-                plan.model.clone(),
-            )
-        };
-        let is_prompt = |one: &Self| matches!(one.row.plan.work, ScheduledWork::Prompt { .. });
-        group.first().is_some_and(|first| {
-            place(first) == place(self)
-                && is_prompt(first)
-                && is_prompt(self)
-                // Rights of two makers are not added up.
-                && first.row.plan.rights == self.row.plan.rights
-        })
-    }
-
-    fn fired(&self) -> FiredSchedule {
-        FiredSchedule {
-            missed: self.time.missed.clone(),
-            gate_state: self.gate_state.clone(),
-            ..self.row.fired_at(self.time.due, self.time.next_due)
-        }
-    }
-}
 
 impl Scheduler {
     /// The schedule, if it fires. Otherwise it is skipped or put off here.
@@ -82,13 +39,13 @@ impl Scheduler {
                 return Ok(None);
             }
             Some(TickDecision::Skip(time, reason)) => {
-                let one = due_schedule(row, time, before);
+                let one = DueSchedule::new(row, time, before);
                 self.skip(&one, reason.word(), None, None).await?;
                 return Ok(None);
             }
             Some(TickDecision::Fire(time)) => time,
         };
-        let one = due_schedule(row, time, before);
+        let one = DueSchedule::new(row, time, before);
         if let Some(why) = self.blocked(&one.row) {
             let failed = Some(OccurrenceState::Failed);
             let reason = SkipReason::BlockedConfig.word();
@@ -293,15 +250,5 @@ impl Scheduler {
         settled.await?;
         self.context.schedule_news.tell();
         Ok(())
-    }
-}
-
-fn due_schedule(row: ScheduleRow, time: DueTime, before: Option<OccurrenceRow>) -> DueSchedule {
-    DueSchedule {
-        row,
-        time,
-        before,
-        gate_message: None,
-        gate_state: None,
     }
 }

@@ -9,7 +9,7 @@ use rooftree_store::{
     ScheduledSession, ScheduledWork,
 };
 
-use super::fire::DueSchedule;
+use super::due_schedule::DueSchedule;
 use crate::{Error, runtime_context::RuntimeContext};
 
 /// The checklist of an agent's heartbeat, in the directory where it works.

@@ -9,7 +9,7 @@ use rooftree_store::{
 use super::tick::SkipReason;
 use crate::schedules::is_silent;
 
-/// Failures in a row after which somebody is told.
+/// Failures in a row after which its owner is told.
 const ALERT_AFTER: u32 = 2;
 /// Failures in a row after which a schedule is switched off.
 const OFF_AFTER: u32 = 10;

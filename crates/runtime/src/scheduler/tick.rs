@@ -10,7 +10,7 @@ use crate::schedules::{active_hours, spec_of};
 pub(crate) const GRACE: i64 = 60_000;
 /// Seconds over which what is caught up is spread, so that not all of it begins at once.
 pub(crate) const CATCH_UP_WINDOW: u64 = 300;
-/// Due times that nobody saw of which each has its row; the rest are counted.
+/// Due times that no scheduler saw of which each has its row; the rest are counted.
 const LISTED: usize = 50;
 
 /// What becomes of a schedule that is due.
@@ -24,7 +24,7 @@ pub(crate) enum TickDecision {
     Skip(DueTime, SkipReason),
 }
 
-/// A due time, those before it that nobody saw, and the next one.
+/// A due time, those before it that no scheduler saw, and the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DueTime {
     pub(crate) due: Timestamp,
@@ -41,7 +41,7 @@ pub(crate) enum SkipReason {
     Overlap,
     /// It is outside of its active hours.
     InactiveHours,
-    /// Nobody saw it in time.
+    /// No scheduler saw it in time.
     TooOld,
     /// Its agent, model or target is not there.
     BlockedConfig,
@@ -89,7 +89,7 @@ pub(crate) fn decide(row: &ScheduleRow, now: Timestamp, is_open: bool) -> Option
     Some(TickDecision::Fire(due))
 }
 
-/// The last due time until now. Those between the stored one and it were seen by nobody.
+/// The last due time until now. Those between the stored one and it were seen by no scheduler.
 fn due_time(row: &ScheduleRow, first: Timestamp, now: Timestamp) -> DueTime {
     let Some(spec) = spec_of(&row.plan) else {
         return DueTime {

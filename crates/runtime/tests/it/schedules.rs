@@ -7,3 +7,5 @@ mod gates;
 mod heartbeat;
 mod missed;
 mod restarts;
+mod rule_table;
+mod tools;

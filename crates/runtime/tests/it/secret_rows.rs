@@ -7,10 +7,12 @@ use rooftree_providers::scripted::say;
 use rooftree_runtime::Clock;
 use rooftree_store::{
     AccessLinkRow, AccessTokenRow, AuditEntry, AuditPhase, BoardQuery, ChatBindingWrite,
-    ChatIdentity, ConnectorFields, ConnectorHealth, ConnectorWrite, IdempotencyOutcome,
-    IdempotentRequest, InboundKey, LinkPurpose, OutboxBody, OutboxFailure, OutboxFilter,
+    ChatIdentity, ConnectorFields, ConnectorHealth, ConnectorWrite, FiredSchedule, FiringWork,
+    IdempotencyOutcome, IdempotentRequest, InboundKey, IncidentReport, LinkPurpose,
+    OccurrenceReview, OccurrenceState, OccurrenceUpdate, OutboxBody, OutboxFailure, OutboxFilter,
     OutboxKind, OutboxPost, OutboxState, OutboxWish, Owner, PairingBounds, PairingRow, PairingUse,
-    PersonRole, PersonRow, StoredAnswer, TokenHash, WorkerClaimOutcome,
+    PersonRole, PersonRow, ScheduleContent, ScheduleFiring, ScheduleWrite, StoredAnswer, TokenHash,
+    WorkerClaimOutcome,
 };
 use rooftree_testkit::{
     TestRuntime, TestRuntimeBuilder, owner,
@@ -348,4 +350,82 @@ async fn rows_of_connectors_hold_no_secrets_and_keys_are_found_again() {
     let removed = store.remove_chat_identity("default", "home", "7", entry(&told, at));
     assert!(removed.await.unwrap());
     assert_silent("the database", &database(runtime.path()), &canaries);
+}
+
+#[tokio::test]
+async fn schedules_and_their_occurrences_are_kept_without_secrets() {
+    let (canaries, told) = canaries(27);
+    let runtime = TestRuntimeBuilder::new([]).build();
+    let (store, at) = (runtime.store(), runtime.clock.now());
+    let plan = |work: serde_json::Value| {
+        serde_json::from_value(json!({
+            "kind": {"type": "time"}, "zone": "UTC", "agent": "lead", "cwd": "/", "work": work, "gate": {"command": told}
+        }))
+        .unwrap()
+    };
+    for (id, work) in [
+        ("sch_a", json!({"type": "prompt", "text": told})),
+        ("sch_b", json!({"type": "command", "command": told})),
+    ] {
+        let content = ScheduleContent {
+            name: told.clone(),
+            plan: plan(work),
+            enabled: true,
+            disabled_reason: Some(told.clone()),
+            next_due: Some(at),
+        };
+        let written = store.write_schedule(ScheduleWrite {
+            id: id.into(),
+            account: Account::default(),
+            content: Some(content),
+            expected: None,
+            by: owner(),
+            at,
+            audit: entry(&told, at),
+        });
+        written.await.unwrap();
+    }
+    let row = store.schedule("sch_a").await.unwrap().unwrap();
+    let fired = store.fire(ScheduleFiring {
+        schedules: vec![FiredSchedule {
+            gate_state: Some(told.clone()),
+            ..row.fired_at(at, None)
+        }],
+        work: FiringWork::Command,
+        at,
+    });
+    fired.await.unwrap();
+    let settled = store.settle_occurrence(OccurrenceUpdate {
+        schedule: "sch_a".into(),
+        due: at,
+        state: OccurrenceState::Failed,
+        reason: Some(told.clone()),
+        detail: Some(told.clone()),
+        answer: Some(told.clone()),
+        at,
+    });
+    assert!(settled.await.unwrap());
+    let reviewed = store.review_occurrence(OccurrenceReview {
+        schedule: "sch_a".into(),
+        due: at,
+        streak: 1,
+        attempts: 0,
+        gate_state: Some(told.clone()),
+        next_due: None,
+        disable: Some(told.clone()),
+        incident: Some(IncidentReport {
+            signature: told.clone(),
+            words: told.clone(),
+            alerted: false,
+        }),
+        outbox: Vec::new(),
+        at,
+    });
+    assert!(reviewed.await.unwrap());
+    assert_silent(
+        "the rows of schedules",
+        &database(runtime.path()),
+        &canaries,
+    );
+    runtime.close().await;
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use rooftree_runtime::{delegation, memory_tools, people_tools, skill_tools};
+use rooftree_runtime::{delegation, memory_tools, people_tools, schedule_tools, skill_tools};
 use rooftree_tools::{
     BackgroundProcesses, ToolInfo, Toolset, builtin, declarations, declared, toolset::ToolLookup,
 };
@@ -10,6 +10,7 @@ use rooftree_tools::{
 fn all() -> Toolset {
     let tools = builtin(Arc::new(BackgroundProcesses::new(|| 1)));
     let tools = skill_tools::with_tools(&memory_tools::with_tools(&tools));
+    let tools = schedule_tools::with_tools(&tools);
     delegation::tools::with_tools(&people_tools::with_tools(&tools))
 }
 

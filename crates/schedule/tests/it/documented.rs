@@ -1,10 +1,10 @@
-//! Every written form in `docs/schedules.md` is accepted and means what stands beside it.
+//! Every written form in `docs/schedule-forms.md` is accepted and means what stands beside it.
 
 use rooftree_schedule::{ParseContext, describe, parse};
 
 use crate::ms;
 
-const PAGE: &str = include_str!("../../../../docs/schedules.md");
+const PAGE: &str = include_str!("../../../../docs/schedule-forms.md");
 
 /// Code in the first two cells of each row of the tables that begin with `you write`.
 fn rows() -> Vec<(Vec<&'static str>, Vec<&'static str>)> {

@@ -56,7 +56,7 @@ pub enum OccurrenceState {
     Failed,
     /// Nothing was done.
     Skipped,
-    /// Its process died, and nobody can tell what was done.
+    /// Its process died, and no process can tell what was done.
     Unknown,
 }
 
@@ -102,7 +102,7 @@ pub struct FiredSchedule {
     pub due: Timestamp,
     /// Its next due time; none leaves it as it is if `at_due` is none too.
     pub next_due: Option<Timestamp>,
-    /// Earlier due times that nobody saw.
+    /// Earlier due times that no scheduler saw.
     pub missed: Vec<SkippedOccurrence>,
     /// What its gate command said to keep if the run completes.
     pub gate_state: Option<String>,
@@ -142,7 +142,7 @@ pub enum FiringWork {
         /// The run that the message starts.
         run: RunId,
     },
-    /// A command is started by whoever sent this. It settles the occurrence.
+    /// A command is started by the sender of this. It settles the occurrence.
     Command,
     /// Nothing.
     Skip {
@@ -162,7 +162,7 @@ pub enum FiringWork {
 pub enum FiringOutcome {
     /// It is done; the session whose inbox has the message.
     Fired(Option<SessionId>),
-    /// The due time is somebody else's, or the schedule was changed.
+    /// The due time is another process's, or the schedule was changed.
     Lost,
 }
 
@@ -217,7 +217,7 @@ pub struct IncidentReport {
     pub signature: String,
     /// The failure in words.
     pub words: String,
-    /// Whether somebody is told.
+    /// Whether its owner is told.
     pub alerted: bool,
 }
 
@@ -244,13 +244,13 @@ pub struct IncidentRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentState {
-    /// It happened, and nobody was told.
+    /// It happened, and its owner was not told.
     Detected,
-    /// Somebody was told.
+    /// Its owner was told.
     Alerted,
     /// A run has completed since.
     Resolved,
-    /// Somebody wants to hear no more of it.
+    /// A person wants to hear no more of it.
     Acknowledged,
 }
 

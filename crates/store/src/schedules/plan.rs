@@ -43,10 +43,10 @@ pub struct SchedulePlan {
     /// What happens if the run before is not over.
     #[serde(default)]
     pub overlap: Overlap,
-    /// What happens to due times that nobody saw.
+    /// What happens to due times that no scheduler saw.
     #[serde(default)]
     pub catch_up: CatchUp,
-    /// Seconds after which a due time that nobody saw is too old to be caught up.
+    /// Seconds after which a due time that no scheduler saw is too old to be caught up.
     #[serde(default = "day")]
     pub max_age_secs: u64,
     /// What it may cost.
@@ -157,7 +157,7 @@ pub enum Overlap {
     Queue,
 }
 
-/// What happens to due times that nobody saw.
+/// What happens to due times that no scheduler saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {

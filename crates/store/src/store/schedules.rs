@@ -62,7 +62,7 @@ pub trait ScheduleStore: Send + Sync {
     /// The incidents of a schedule, the latest first.
     fn incidents(&self, schedule: &str) -> Pending<Vec<IncidentRow>>;
 
-    /// Nobody is told of an incident any more; says whether it was there.
+    /// No person is told of an incident any more; says whether it was there.
     fn acknowledge_incident(
         &self,
         schedule: &str,

@@ -171,7 +171,8 @@ impl ChatScene {
             limit: 100,
             ..OutboxQuery::default()
         };
-        let mut rows = self.runtime.handle.outbox(&owner(), query).await.unwrap();
+        let found = self.runtime.handle.outbox(&owner(), query).await.unwrap();
+        let mut rows = found.rows;
         rows.reverse();
         rows
     }

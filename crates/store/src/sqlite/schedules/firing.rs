@@ -27,7 +27,7 @@ struct NewOccurrence<'a> {
 
 /// Fires all of these schedules or none.
 ///
-/// Invariant: a due time has one occurrence. The primary key decides between processes; whoever loses changes nothing.
+/// Invariant: a due time has one occurrence. The primary key decides between processes; the loser changes nothing.
 pub(crate) fn fire(
     connection: &Connection,
     firing: &ScheduleFiring,
@@ -52,7 +52,7 @@ pub(crate) fn fire(
     Ok(FiringOutcome::Fired(session))
 }
 
-/// Whether a schedule is as it was read, and nobody has fired this due time.
+/// Whether a schedule is as it was read, and no process has fired this due time.
 fn is_current(connection: &Connection, fired: &FiredSchedule) -> Result<bool, Error> {
     let sql = "SELECT 1 FROM schedule
          WHERE id = ?1 AND revision = ?2 AND (?3 IS NULL OR (enabled = 1 AND next_due = ?3))

@@ -63,7 +63,7 @@ pub(crate) fn list(connection: &Connection, schedule: &str) -> Result<Vec<Incide
     Ok(found)
 }
 
-/// Nobody is told of it any more.
+/// No person is told of it any more.
 pub(crate) fn acknowledge(
     connection: &Connection,
     schedule: &str,

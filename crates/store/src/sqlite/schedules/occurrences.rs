@@ -19,10 +19,10 @@ const ANSWER: usize = 200;
 pub(crate) struct OccurrenceStep {
     run: RunId,
     at: Timestamp,
-    end: Option<RunResult>,
+    end: Option<OccurrenceResult>,
 }
 
-struct RunResult {
+struct OccurrenceResult {
     state: OccurrenceState,
     reason: String,
     detail: Option<String>,
@@ -37,7 +37,7 @@ impl OccurrenceStep {
     pub(crate) fn of(event: &Event) -> Option<Self> {
         let end = match &event.body {
             EventBody::RunStarted { .. } => None,
-            EventBody::RunCompleted(end) => Some(RunResult::of(end)),
+            EventBody::RunCompleted(end) => Some(OccurrenceResult::of(end)),
             _ => return None,
         };
         Some(Self {
@@ -48,7 +48,7 @@ impl OccurrenceStep {
     }
 }
 
-impl RunResult {
+impl OccurrenceResult {
     fn of(end: &RunEnd) -> Self {
         let is_good = end.status == RunStatus::Completed && end.verified != Some(false);
         let reason = match &end.error {

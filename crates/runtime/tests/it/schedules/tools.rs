@@ -1,0 +1,179 @@
+//! What agents schedule: no more rights than they have, only schedules of agents, memory of their own schedule.
+
+use std::sync::Arc;
+
+use rooftree_protocol::{AgentDefinition, PermissionMode, ScheduleDraft, Scope};
+use rooftree_providers::scripted::{ScriptEntry, call, say};
+use rooftree_runtime::schedule_tools;
+use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, owner};
+use rooftree_tools::BackgroundProcesses;
+use serde_json::json;
+
+use super::fixture::{add, draft, history, pass, quiet, scheduled, states};
+
+const SCHEDULE_TOOLS: [&str; 8] = [
+    "ScheduleCreate",
+    "ScheduleList",
+    "ScheduleUpdate",
+    "ScheduleDelete",
+    "ScheduleRun",
+    "NextCheck",
+    "ScheduleMemoryRead",
+    "ScheduleMemoryWrite",
+];
+
+fn agent(name: &str, tools: &[&str]) -> AgentDefinition {
+    AgentDefinition {
+        tools: Scope::only(tools.iter().map(ToString::to_string)),
+        ..AgentDefinition::new(name)
+    }
+}
+
+/// A planner who only schedules, and a worker who has a shell.
+fn with_agents(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntimeBuilder {
+    let tools = rooftree_tools::builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+    let worker: Vec<&str> = SCHEDULE_TOOLS.into_iter().chain(["Bash"]).collect();
+    scheduled(entries)
+        .tools(schedule_tools::with_tools(&tools))
+        .agent(agent("planner", &SCHEDULE_TOOLS))
+        .agent(agent("worker", &worker))
+}
+
+/// A worker who is told to touch a file does it with his shell.
+fn touching() -> [ScriptEntry; 2] {
+    [
+        say("")
+            .agent("worker")
+            .on("Touch")
+            .turn(1)
+            .calls([call("Bash", json!({"command": "touch touched"}))]),
+        say("Done.").agent("worker").on("Touch").turn(2),
+    ]
+}
+
+fn planning(agent: &str) -> [ScriptEntry; 2] {
+    let input =
+        json!({"when": "every 10m", "prompt": "Touch it.", "agent": "worker", "name": "touch"});
+    [
+        say("")
+            .agent(agent)
+            .on("Plan")
+            .turn(1)
+            .calls([call("ScheduleCreate", input)]),
+        say("Planned.").agent(agent).on("Plan").turn(2),
+    ]
+}
+
+async fn planned(runtime: &TestRuntime, agent: &str) -> String {
+    let session = runtime.post_as(agent, "Plan it.").await;
+    runtime.wait_for_run(&session).await;
+    let found = runtime.handle.schedule(&owner(), "touch").await;
+    found.unwrap_or_else(|error| panic!("{error:?}")).id
+}
+
+fn is_touched(runtime: &TestRuntime) -> bool {
+    runtime.path().join("touched").exists()
+}
+
+#[tokio::test]
+async fn a_schedule_that_an_agent_made_has_no_tool_that_the_agent_lacks() {
+    for (maker, may) in [("planner", false), ("worker", true)] {
+        let runtime = with_agents(planning(maker).into_iter().chain(touching())).build();
+        let id = planned(&runtime, maker).await;
+        pass(&runtime, 600);
+        quiet(&runtime).await;
+        assert_eq!(states(&runtime, &id).await, ["completed"], "{maker}");
+        assert_eq!(is_touched(&runtime), may, "{maker}");
+        runtime.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_schedule_runs_in_no_wider_mode_than_the_agent_that_made_it() {
+    for (mode, may) in [
+        (PermissionMode::AcceptEdits, false),
+        (PermissionMode::Bypass, true),
+    ] {
+        let mut first = with_agents(planning("worker"));
+        first.rights.policy.mode = mode;
+        // Making a schedule is allowed, running commands is not.
+        first
+            .rights
+            .policy
+            .allow
+            .push("ScheduleCreate".parse().unwrap());
+        let runtime = first.build();
+        let id = planned(&runtime, "worker").await;
+        let runtime = runtime.reopen(with_agents(touching())).await;
+        pass(&runtime, 600);
+        quiet(&runtime).await;
+        assert_eq!(states(&runtime, &id).await, ["completed"], "{mode:?}");
+        assert_eq!(is_touched(&runtime), may, "{mode:?}");
+        runtime.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_agent_changes_and_removes_only_what_agents_made() {
+    let change = json!({"schedule": "morning", "prompt": "Touch it."});
+    let script = [
+        say("").agent("planner").on("Change").turn(1).calls([
+            call("ScheduleUpdate", change),
+            call("ScheduleDelete", json!({"schedule": "morning"})),
+            call("ScheduleRun", json!({"schedule": "morning"})),
+        ]),
+        say("{{ last.result }}")
+            .agent("planner")
+            .on("Change")
+            .turn(2),
+    ];
+    let runtime = with_agents(script).build();
+    let added = add(&runtime, &draft("every 10m")).await;
+    let session = runtime.post_as("planner", "Change it.").await;
+    runtime.wait_for_run(&session).await;
+    let now = runtime.handle.schedule(&owner(), &added.id).await.unwrap();
+    assert_eq!((now.rev, now.prompt), (added.rev, added.prompt));
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_scheduled_run_makes_no_schedule_but_chooses_its_next_time_and_remembers() {
+    let script = [
+        say("").agent("worker").on("Look").turn(1).calls([
+            call(
+                "ScheduleCreate",
+                json!({"when": "every 1h", "prompt": "More."}),
+            ),
+            call("NextCheck", json!({"in": "2s"})),
+            call("ScheduleMemoryWrite", json!({"text": "seen 7"})),
+        ]),
+        say("")
+            .agent("worker")
+            .on("Look")
+            .turn(2)
+            .calls([call("ScheduleMemoryRead", json!({}))]),
+        say("Done.").agent("worker").on("Look").turn(3),
+    ];
+    let runtime = with_agents(script).build();
+    let work = ScheduleDraft {
+        agent: Some("worker".into()),
+        ..draft("every 12h")
+    };
+    let added = add(&runtime, &work).await;
+    pass(&runtime, 12 * 3600);
+    quiet(&runtime).await;
+    assert_eq!(runtime.handle.schedules(&owner()).await.unwrap().len(), 1);
+    let ran = history(&runtime, &added.id).await.remove(0);
+    let events = format!("{:?}", runtime.events(&ran.session.unwrap()).await);
+    assert!(events.contains("seen 7"));
+    assert!(!events.contains("There is nothing yet"));
+    let next = runtime
+        .handle
+        .schedule(&owner(), &added.id)
+        .await
+        .unwrap()
+        .next_due;
+    let wait = next.unwrap().since(ran.ended.unwrap()).as_secs();
+    assert_eq!(wait, 60, "clamped to a minute");
+    runtime.close().await;
+}
