@@ -180,7 +180,6 @@ impl<'a> Writer<'a> {
             parent: None,
             chat: None,
             connector_key: None,
-            chat: None,
             account: Default::default(),
             audit: None,
             at: DAWN,
