@@ -24,7 +24,7 @@ use crate::{
 const MOST_BYTES: u64 = 50 * 1024 * 1024;
 
 pub(crate) const INFO: ToolInfo = ToolInfo {
-    aliases: &["send_file", "sendfile"],
+    aliases: &["send_file"],
     kind: ToolKind::Read,
     capabilities: &["file.read", "people"],
     is_cacheable: false,
