@@ -198,3 +198,33 @@ async fn an_invited_person_sees_only_his_own_schedules_and_adds_no_commands() {
     assert!(added.next_due.unwrap() > runtime.clock.now());
     runtime.close().await;
 }
+
+#[tokio::test]
+async fn a_schedule_that_waits_for_an_event_fires_when_it_happens() {
+    let runtime = scheduled([say("Deployed.")]).build();
+    let waiting = ScheduleDraft {
+        when: None,
+        on: Some("webhook:deploy".into()),
+        ..draft("")
+    };
+    let added = add(&runtime, &waiting).await;
+    assert_eq!(added.next_due, None);
+    let event = |name: &str| rooftree_store::ScheduleEvent::Webhook { name: name.into() };
+    let handle = &runtime.handle;
+    assert_eq!(
+        handle
+            .trigger_schedules(&owner(), &event("other"))
+            .await
+            .unwrap(),
+        0
+    );
+    assert_eq!(
+        handle
+            .trigger_schedules(&owner(), &event("deploy"))
+            .await
+            .unwrap(),
+        1
+    );
+    wait(|| async { states(&runtime, &added.id).await == ["completed"] }).await;
+    runtime.close().await;
+}
