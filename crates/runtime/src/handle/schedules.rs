@@ -5,8 +5,8 @@ use rooftree_protocol::{
     SchedulePreview, Timestamp,
 };
 use rooftree_store::{
-    AuditEntry, IncidentRow, OccurrenceFilter, ScheduleContent, ScheduleFilter, ScheduleRow,
-    ScheduleWrite, ScheduleWriteOutcome,
+    AuditEntry, IncidentRow, OccurrenceFilter, ScheduleContent, ScheduleEvent, ScheduleFilter,
+    ScheduleKind, ScheduleRow, ScheduleWrite, ScheduleWriteOutcome,
 };
 
 use super::Handle;
@@ -195,6 +195,40 @@ impl Handle {
             ScheduleChange::Differs(info) => Ok(*info),
             ScheduleChange::Changed(None) => Err(no_schedule(id)),
         }
+    }
+
+    /// Something happened that schedules wait for: those of this principal fire now. Says how many there are. Two events
+    /// before the scheduler has looked are one.
+    pub async fn trigger_schedules(
+        &self,
+        who: &Principal,
+        event: &ScheduleEvent,
+    ) -> Result<usize, Error> {
+        let filter = ScheduleFilter {
+            tenant: Some(who.tenant.clone()),
+            person: (!who.is_owner()).then(|| who.person.clone()),
+            ..ScheduleFilter::default()
+        };
+        let rows = self.store.schedules(filter).await?.into_iter();
+        let waits = |row: &ScheduleRow| {
+            row.enabled && matches!(&row.plan.kind, ScheduleKind::Event { on } if on == event)
+        };
+        let mut count = 0;
+        for row in rows.filter(waits) {
+            let content = ScheduleContent {
+                name: row.name,
+                plan: row.plan,
+                enabled: true,
+                disabled_reason: None,
+                next_due: Some(self.now()),
+            };
+            let known = (row.id.as_str(), Some(row.revision));
+            let who = (who, "schedule.trigger");
+            let write = self.schedule_write(who, &row.account, known, Some(content));
+            self.written(write).await?;
+            count += 1;
+        }
+        Ok(count)
     }
 
     async fn write_schedule(

@@ -130,7 +130,7 @@ fn kind(draft: &ScheduleDraft) -> Result<ScheduleKind, Problem> {
     match (draft.kind.as_deref(), draft.on.as_deref()) {
         (None | Some("event"), Some(on)) => Ok(ScheduleKind::Event { on: event(on)? }),
         (Some("event"), None) => Err(invalid("a schedule of kind `event` says what it waits for")
-            .fix("write on: run_ended:AGENT or webhook:NAME")),
+            .fix("write on: webhook:NAME")),
         (Some(_), Some(_)) => Err(invalid("`on` is for schedules of kind `event`")),
         (Some("heartbeat"), None) => Ok(ScheduleKind::Heartbeat),
         (None | Some("time" | "at" | "every" | "cron"), None) => Ok(ScheduleKind::Time),
@@ -141,15 +141,10 @@ fn kind(draft: &ScheduleDraft) -> Result<ScheduleKind, Problem> {
 
 fn event(on: &str) -> Result<ScheduleEvent, Problem> {
     match on.split_once(':') {
-        Some(("run_ended", agent)) if !agent.is_empty() => Ok(ScheduleEvent::RunEnded {
-            agent: agent.to_owned(),
-        }),
         Some(("webhook", name)) if !name.is_empty() => Ok(ScheduleEvent::Webhook {
             name: name.to_owned(),
         }),
-        _ => {
-            Err(invalid(format!("`{on}` is no event")).fix("write run_ended:AGENT or webhook:NAME"))
-        }
+        _ => Err(invalid(format!("`{on}` is no event")).fix("write webhook:NAME")),
     }
 }
 

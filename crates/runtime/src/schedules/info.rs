@@ -67,9 +67,6 @@ pub(crate) fn info(row: &ScheduleRow, history: Vec<OccurrenceInfo>) -> ScheduleI
 fn words(plan: &SchedulePlan) -> String {
     match &plan.kind {
         ScheduleKind::Event {
-            on: ScheduleEvent::RunEnded { agent },
-        } => format!("when a run of {agent} ends"),
-        ScheduleKind::Event {
             on: ScheduleEvent::Webhook { name },
         } => format!("when the webhook {name} is called"),
         ScheduleKind::Time | ScheduleKind::Heartbeat => {

@@ -3119,7 +3119,7 @@ export type ScheduleDraft = {
   "kind"?: string | null;
   /** When it is due: `20m`, `every 2h`, `tomorrow 8:00`, `weekdays at 9`, a cron expression. */
   "when"?: string | null;
-  /** What makes it due, of one of kind `event`: `run_ended:AGENT` or `webhook:NAME`. */
+  /** What makes it due, of one of kind `event`: `webhook:NAME`. */
   "on"?: string | null;
   /** The time zone that is meant, such as `Europe/Berlin`. */
   "zone"?: string | null;
@@ -3143,9 +3143,9 @@ export type ScheduleDraft = {
   "fail_target"?: string | null;
   /** What happens if the run before is not over: `skip` or `queue`. */
   "overlap"?: string | null;
-  /** What happens to due times that nobody saw: `none` or `once`. */
+  /** What happens to due times that no scheduler saw: `none` or `once`. */
   "catch_up"?: string | null;
-  /** Seconds after which a due time that nobody saw is not caught up. */
+  /** Seconds after which a due time that no scheduler saw is not caught up. */
   "max_age_secs"?: number | null;
   /** Tokens one run may use. */
   "run_tokens"?: number | null;

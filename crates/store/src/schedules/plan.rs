@@ -95,11 +95,6 @@ impl ScheduleKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum ScheduleEvent {
-    /// A run of an agent ended.
-    RunEnded {
-        /// Of which agent.
-        agent: String,
-    },
     /// A webhook came.
     Webhook {
         /// By which name.

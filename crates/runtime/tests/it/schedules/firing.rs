@@ -112,17 +112,24 @@ async fn a_paused_schedule_does_not_fire_and_one_run_by_hand_does() {
 
 #[tokio::test]
 async fn what_several_processes_see_is_fired_by_one_of_them() {
-    let scripts = || (0..10).map(|_| say("Done."));
-    let one = scheduled(scripts()).build();
-    let other = one.open_second(scheduled(scripts()));
-    let added = add(&one, &draft("every 10m")).await;
-    for _ in 0..6 {
+    let one = scheduled([say("Done.")]).build();
+    let other = one.open_second(scheduled([say("Done.")]));
+    let mut ids = Vec::new();
+    for number in 0..30 {
+        let mut schedule = draft("every 10m");
+        schedule.name = Some(format!("task {number}"));
+        ids.push(add(&one, &schedule).await.id);
+    }
+    // Both read all that is due before either has fired it.
+    for _ in 0..2 {
         pass(&one, 600);
         quiet(&one).await;
     }
-    assert_eq!(states(&one, &added.id).await, ["completed"; 6]);
+    for id in &ids {
+        assert_eq!(states(&one, id).await, ["completed"; 2]);
+    }
     let asked = one.model.requests().len() + other.model.requests().len();
-    assert_eq!(asked, 6);
+    assert_eq!(asked, 60);
     one.verify().await;
     other.close().await;
     one.close().await;
@@ -189,5 +196,35 @@ async fn an_invited_person_sees_only_his_own_schedules_and_adds_no_commands() {
     let refused = handle.add_schedule(&guest, &command, defaults).await;
     assert!(refused.is_err());
     assert!(added.next_due.unwrap() > runtime.clock.now());
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_schedule_that_waits_for_an_event_fires_when_it_happens() {
+    let runtime = scheduled([say("Deployed.")]).build();
+    let waiting = ScheduleDraft {
+        when: None,
+        on: Some("webhook:deploy".into()),
+        ..draft("")
+    };
+    let added = add(&runtime, &waiting).await;
+    assert_eq!(added.next_due, None);
+    let event = |name: &str| rooftree_store::ScheduleEvent::Webhook { name: name.into() };
+    let handle = &runtime.handle;
+    assert_eq!(
+        handle
+            .trigger_schedules(&owner(), &event("other"))
+            .await
+            .unwrap(),
+        0
+    );
+    assert_eq!(
+        handle
+            .trigger_schedules(&owner(), &event("deploy"))
+            .await
+            .unwrap(),
+        1
+    );
+    wait(|| async { states(&runtime, &added.id).await == ["completed"] }).await;
     runtime.close().await;
 }
