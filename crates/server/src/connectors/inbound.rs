@@ -167,6 +167,7 @@ impl ChatInbox {
             key,
             new: self.new_session(inbound.agent.as_deref()),
             chat: reply_target(&self.name, &inbound.place, None),
+            mode: self.settings.mode,
         };
         KnownSender {
             identity,

@@ -184,6 +184,12 @@ impl ChatInbox {
                 "{how_many} conversation matches `{words}`. /sessions lists them."
             ));
         };
+        let own = session.chat.as_ref();
+        let is_own = own.is_some_and(|chat| chat.connector == self.name);
+        if self.settings.mode.is_some() && !is_own {
+            // Its mode is not bounded by this connector.
+            return Ok("That conversation was not begun here; go on with it where it was.".into());
+        }
         self.rebind(inbound, sender, &session.id).await?;
         Ok(format!(
             "Going on with {} ({}). /back returns to the one before.",
