@@ -877,6 +877,34 @@ export type Confinement = {
   "reading"?: Reading;
 };
 
+/** A code that an unknown sender was told. */
+export type ConfirmRequest = {
+  /** The code. */
+  "code": string;
+  /** The person that the sender becomes; the owner if absent. */
+  "person"?: string | null;
+  /** Whether he may answer permission requests. */
+  "may_approve"?: boolean;
+};
+
+/** All connectors. */
+export type ConnectorList = {
+  /** By name. */
+  "connectors": ListedConnector[];
+};
+
+/** A change of a connector. What is absent stays. */
+export type ConnectorRequest = {
+  /** The revision it must have. */
+  "rev": number;
+  /** The agent whose sessions its chats are. */
+  "agent"?: string | null;
+  /** Whether it is started. */
+  "enabled"?: boolean | null;
+  /** Settings by name; null removes one. Others stay. */
+  "settings"?: Record<string, unknown>;
+};
+
 /** A call that a reply makes. */
 export type ConversationCall = {
   /** Its id. */
@@ -1544,6 +1572,42 @@ export type Limits = {
   "instruction_bytes"?: number;
   /** Bytes of its memory an agent reads when it wakes. */
   "memory_bytes"?: number;
+};
+
+/** A connector. */
+export type ListedConnector = {
+  /** Its name. */
+  "id": string;
+  /** `telegram`, `discord`, `webhook` or `external`. */
+  "platform": string;
+  /** The agent whose sessions its chats are. */
+  "agent": string;
+  /** Whether it is started. */
+  "enabled": boolean;
+  /** What else is set; never a secret. */
+  "settings": Record<string, unknown>;
+  /** How it is. */
+  "health": ListedHealth;
+  /** The last failure, which stays when it works again. */
+  "last_error"?: string | null;
+  /** Who is paired. */
+  "people": PairedSender[];
+  /** Codes that wait: for the sender who was told it, or for whoever sends it. */
+  "pending_pairing": PendingPairing[];
+  /** Messages that are not delivered. */
+  "outbox": UndeliveredCounts;
+  /** How often it was changed. */
+  "rev": number;
+};
+
+/** How a connector is. */
+export type ListedHealth = {
+  /** `off`, `connecting`, `up`, `degraded` or `stopped`. */
+  "state": string;
+  /** Why it does not work. */
+  "reason"?: string | null;
+  /** Since when. */
+  "at"?: Timestamp | null;
 };
 
 /** A person. */
@@ -2215,6 +2279,38 @@ export type Outcome = {
   "is": "unknown";
 };
 
+/** A sender who is paired. */
+export type PairedSender = {
+  /** The platform's own id. */
+  "sender": string;
+  /** What the platform showed when he was paired. */
+  "name": string;
+  /** The person he is. */
+  "person": string;
+  /** Whether he may talk to agents. */
+  "may_send": boolean;
+  /** Whether he may answer permission requests. */
+  "may_approve": boolean;
+  /** Since when. */
+  "paired_at": Timestamp;
+};
+
+/** A pairing code. */
+export type PairingCode = {
+  /** The code, which is shown only now. */
+  "code": string;
+  /** When it ends by itself. */
+  "expires": Timestamp;
+};
+
+/** A pairing code to be made. */
+export type PairingRequest = {
+  /** The person that the sender becomes; the owner if absent. */
+  "person"?: string | null;
+  /** Whether he may answer permission requests. */
+  "may_approve"?: boolean;
+};
+
 /** Who delegated: a run and the call in it. */
 export type ParentCall = {
   /** The delegating session. */
@@ -2248,6 +2344,16 @@ export type Part = {
   "media_type": string;
   /** How many bytes. */
   "bytes": number;
+};
+
+/** A code that waits. */
+export type PendingPairing = {
+  /** Who was told it; none if it is for whoever sends it. */
+  "sender"?: string | null;
+  /** What the platform shows of him. */
+  "name": string;
+  /** When it ends by itself. */
+  "expires": Timestamp;
 };
 
 /** An answer to a permission request. */
@@ -2866,6 +2972,16 @@ export type Scope = {
   "deny"?: string[];
 };
 
+/** A change of what a sender may do. What is absent stays. */
+export type SenderRequest = {
+  /** The person he is. */
+  "person"?: string | null;
+  /** Whether he may talk to agents. */
+  "may_send"?: boolean | null;
+  /** Whether he may answer permission requests. */
+  "may_approve"?: boolean | null;
+};
+
 /** A session's identity and metadata. Its content is its journal. */
 export type Session = {
   /** Its own name. */
@@ -3273,6 +3389,12 @@ export type TaskOutputText = {
 /** How a task is. */
 export type TaskState = "running" | "completed" | "failed" | "cancelled";
 
+/** A test message that waits to be delivered. */
+export type TestMessage = {
+  /** Where it goes. */
+  "target": string;
+};
+
 /** How thorough an agent should be. */
 export type Thoroughness = "quick" | "medium" | "thorough";
 
@@ -3408,6 +3530,16 @@ export type TraceStep = {
 
 /** What a step is. */
 export type TraceStepKind = "model" | "tool";
+
+/** Messages that are not delivered. */
+export type UndeliveredCounts = {
+  /** Those that wait for their turn. */
+  "queued": number;
+  /** Those of which an attempt failed and another one follows. */
+  "failed": number;
+  /** Those that were given up, or may or may not have arrived. */
+  "dead": number;
+};
 
 /** What an undo would do now. */
 export type UndoPreview = {
