@@ -64,10 +64,10 @@ pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
 pub use handle::{
-    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ChatAddress, ChatMessage,
-    ConnectorAccess, ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing,
-    IssuedToken, ListPage, NewAccessLink, NewAccessToken, NewPairing, OutboxQuery,
-    PAIRING_CODE_CHARS, Queries, RequestKey, TOKEN_PREFIX, gather_spans,
+    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ChatAddress, ConnectorAccess,
+    ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing, IssuedToken, ListPage,
+    NewAccessLink, NewAccessToken, NewPairing, OutboxQuery, PAIRING_CODE_CHARS, Queries,
+    ReceivedChatMessage, RequestKey, TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

@@ -6,7 +6,7 @@ use rooftree_store::ConnectorFields;
 
 use super::{
     address::{reply_target, session_key},
-    inbound::ChatInbox,
+    chat_inbox::ChatInbox,
 };
 
 impl ChatInbox {

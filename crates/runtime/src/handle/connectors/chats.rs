@@ -29,7 +29,7 @@ pub struct ChatAddress {
 
 /// A message that arrived from a chat.
 #[derive(Clone, Debug)]
-pub struct ChatMessage {
+pub struct ReceivedChatMessage {
     /// What it says.
     pub parts: Vec<Part>,
     /// Who says it, and where the answer goes.
@@ -81,7 +81,7 @@ impl Handle {
         &self,
         who: &Principal,
         chat: &ChatAddress,
-        message: ChatMessage,
+        message: ReceivedChatMessage,
     ) -> Result<CommandReply, Error> {
         require_connector(who)?;
         let session = match self.chat_session(who, &chat.key).await? {
@@ -108,7 +108,7 @@ impl Handle {
         &self,
         who: &Principal,
         chat: &ChatAddress,
-        message: &ChatMessage,
+        message: &ReceivedChatMessage,
     ) -> Result<Session, Error> {
         let is_used = self.store.session_by_key(&chat.key).await?.is_some();
         match message.inbound.first().filter(|_| is_used) {
