@@ -61,6 +61,8 @@ pub enum CliCommand {
     /// Agents and programs in background: list, follow, wait, stop, tell
     #[command(visible_alias = "task")]
     Tasks(LazyArguments<commands::tasks::Arguments>),
+    /// Messages to chats: list them, deliver one again, or give one up
+    Outbox(LazyArguments<commands::outbox::Arguments>),
     /// Diagnose the installation: settings, keys, models, sandbox, database
     Doctor(LazyArguments<commands::doctor::Arguments>),
     /// Copy all sessions to one file, also while the server runs, and verify the copy

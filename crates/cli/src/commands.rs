@@ -18,6 +18,7 @@ pub mod init;
 pub mod man;
 pub mod mcp;
 pub mod models;
+pub mod outbox;
 pub mod permissions;
 pub mod person;
 pub mod restore;

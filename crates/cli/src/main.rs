@@ -51,9 +51,9 @@ use crate::{
     arguments::{CliCommand, CliInvocation, LazyArguments},
     commands::{
         agents, audit, auth, backup, board, call, can, complete, completions, config, connectors,
-        demo, doctor, hooks as hooking, init, man, mcp, models, permissions, person, restore, run,
-        runs, serve, service, sessions, sessions::SessionsOutcome, tasks, token, tools,
-        trust as trusting, usage, version, why,
+        demo, doctor, hooks as hooking, init, man, mcp, models, outbox, permissions, person,
+        restore, run, runs, serve, service, sessions, sessions::SessionsOutcome, tasks, token,
+        tools, trust as trusting, usage, version, why,
     },
     environment::Environment,
     exit::Exit,
@@ -169,6 +169,9 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         }
         CliCommand::Person(LazyArguments(arguments)) => {
             person::execute(arguments, environment).await
+        }
+        CliCommand::Outbox(LazyArguments(arguments)) => {
+            outbox::execute(arguments, environment).await
         }
         CliCommand::Audit(LazyArguments(arguments)) => audit::execute(arguments, environment).await,
         CliCommand::Usage(LazyArguments(arguments)) => usage::execute(arguments, environment).await,

@@ -135,6 +135,12 @@ pub const PERSON: &str = "/persons/{person}";
 pub const PERSON_LINKS: &str = "/persons/{person}/links";
 /// The audit log.
 pub const AUDIT: &str = "/audit";
+/// Messages to chats.
+pub const OUTBOX: &str = "/outbox";
+/// Delivers a message to a chat again.
+pub const OUTBOX_RETRY: &str = "/outbox/{message}/retry";
+/// Gives up a message to a chat.
+pub const OUTBOX_DROP: &str = "/outbox/{message}/drop";
 
 /// A path with its parameters filled in, in order. Parameters are percent-encoded.
 pub fn fill(path: &str, parameters: &[&str]) -> String {

@@ -44,7 +44,7 @@ pub use self::{
         ReceivedChatMessage,
     },
     files::{AuditedFileChange, FileChangeIntent},
-    outbox::{ConnectorAccess, OutboxQuery},
+    outbox::{ConnectorAccess, OutboxQuery, OutboxRows},
     queries::{ListPage, Queries},
     run_spans::gather_spans,
 };

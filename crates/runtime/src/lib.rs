@@ -66,8 +66,8 @@ pub use error::Error;
 pub use handle::{
     AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ChatAddress, ConnectorAccess,
     ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing, IssuedToken, ListPage,
-    NewAccessLink, NewAccessToken, NewPairing, OutboxQuery, PAIRING_CODE_CHARS, Queries,
-    ReceivedChatMessage, RequestKey, TOKEN_PREFIX, gather_spans,
+    NewAccessLink, NewAccessToken, NewPairing, OutboxQuery, OutboxRows, PAIRING_CODE_CHARS,
+    Queries, ReceivedChatMessage, RequestKey, TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

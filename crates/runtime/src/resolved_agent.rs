@@ -175,6 +175,17 @@ impl ResolvedAgent {
     }
 }
 
+/// These tools without those that reach a chat, unless the definition names them.
+pub(crate) fn without_chat(tools: &Toolset, definition: &AgentDefinition) -> Toolset {
+    let named = |name: &String| asks_for(definition, name);
+    tools.scoped(&Scope {
+        allow: None,
+        deny: offered(ToolOffer::InChats)
+            .filter(|name| !named(name))
+            .collect(),
+    })
+}
+
 /// These tools without those that can do nothing with what is around: they would only be read.
 pub(crate) fn useful(tools: &Toolset, project_context: &ProjectContext) -> Toolset {
     let idle = if project_context.skills.is_empty() {

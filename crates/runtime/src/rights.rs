@@ -197,7 +197,11 @@ impl RuntimeContext {
             agent,
             (mandate, None),
             &McpAgentTools::default(),
-            (&project_context, None),
+            AgentPlace {
+                project_context: &project_context,
+                call_socket: None,
+                has_chat: false,
+            },
         )
     }
 
@@ -208,8 +212,9 @@ impl RuntimeContext {
         agent: &str,
         (mandate, ceiling): (Option<&Mandate>, Option<&RunBounds>),
         offered: &McpAgentTools,
-        (project_context, place): (&ProjectContext, Option<&CallSocketConfig>),
+        around: AgentPlace<'_>,
     ) -> Result<Arc<ResolvedAgent>, Problem> {
+        let (project_context, place) = (around.project_context, around.call_socket);
         let definition = self.options.agents.definitions.find(agent)?;
         let definitions = self.bounding(&definition);
         let mut key = resolved_key(&definition, mandate, offered);
@@ -218,6 +223,9 @@ impl RuntimeContext {
         }
         if !project_context.skills.is_empty() {
             key.push_str(" skills");
+        }
+        if around.has_chat {
+            key.push_str(" chat");
         }
         if definitions.len() > 1 {
             // The hidden one may change too.
@@ -228,11 +236,11 @@ impl RuntimeContext {
             let limits = ceiling.map_or_else(|| limits.clone(), |ceiling| ceiling.limit(&limits));
             // Those of servers come last: what a provider has read of the others stays good.
             let tools = Toolset::new(self.options.tools.all.iter().chain(&offered.tools).cloned());
-            let tools = within(
-                &resolved_agent::useful(&tools, project_context),
-                definitions.get(1..),
-                ceiling,
-            );
+            let mut tools = resolved_agent::useful(&tools, project_context);
+            if !around.has_chat {
+                tools = resolved_agent::without_chat(&tools, &definition);
+            }
+            let tools = within(&tools, definitions.get(1..), ceiling);
             Ok(ResolvedAgent::new(
                 definition.clone(),
                 limits,
@@ -301,6 +309,16 @@ impl RuntimeContext {
             .unwrap_or(limits.identical_calls);
         limits
     }
+}
+
+/// What is around an agent and decides which tools are of use to it.
+#[derive(Clone, Copy)]
+pub(crate) struct AgentPlace<'a> {
+    pub(crate) project_context: &'a ProjectContext,
+    /// From where commands call tools.
+    pub(crate) call_socket: Option<&'a CallSocketConfig>,
+    /// Whether its session is a conversation with a chat.
+    pub(crate) has_chat: bool,
 }
 
 /// These tools, without those that a hidden definition does not have and those the run did not begin with.

@@ -24,6 +24,7 @@ mod inquiry_types;
 mod login;
 mod messages;
 mod openapi;
+mod outbox;
 mod page;
 mod permissions;
 mod persons;
@@ -105,6 +106,7 @@ fn routes() -> Vec<ApiRoute> {
         persons::routes(),
         connectors::routes(),
         audit::routes(),
+        outbox::routes(),
     ];
     let routes = parts.into_iter().flatten();
     routes.map(ApiRoute::with_key_header).collect()

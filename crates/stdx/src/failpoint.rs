@@ -6,7 +6,7 @@
 //! places of an agent that another one asked are called `name@1`, of one below that `name@2`),
 //! `ROOFTREE_NOTES=FILE` makes it write down what cannot be seen from outside,
 //! `ROOFTREE_ROOM=n` lets a database grow by no more than so many pages, and
-//! `ROOFTREE_WITHOUT=fence`, `dedup`, `told`, `settle` or `redaction` switches that guarantee off, so that
+//! `ROOFTREE_WITHOUT=fence`, `dedup`, `told`, `settle`, `sending` or `redaction` switches that guarantee off, so that
 //! a harness can prove it would notice.
 
 #[cfg(not(feature = "failpoints"))]

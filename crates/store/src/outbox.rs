@@ -129,7 +129,7 @@ pub enum OutboxState {
     Unknown,
     /// It was given up.
     Dead,
-    /// A later message took its place, or somebody dropped it.
+    /// A later message took its place, or a person dropped it.
     Superseded,
 }
 
@@ -172,7 +172,7 @@ pub struct OutboxRow {
     pub class: Option<String>,
     /// The last failure in words.
     pub error: Option<String>,
-    /// Since when it is to be delivered: when it was made, or when somebody had it retried.
+    /// Since when it is to be delivered: when it was made, or when a person had it retried.
     pub due_since: Timestamp,
     /// When it was sent, given up or superseded.
     pub closed_at: Option<Timestamp>,
@@ -240,7 +240,7 @@ pub struct OutboxFailure {
     pub at: Timestamp,
 }
 
-/// What somebody wants done with a message.
+/// What a person wants done with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutboxWish {
     /// Deliver it now. A part that may have arrived is sent with a label.

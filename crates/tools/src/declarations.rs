@@ -69,6 +69,9 @@ const BUILTIN: &[BuiltinRow] = &[
             parts.service.clone(),
         ))
     }),
+    (&crate::send_file::INFO, |_| {
+        made(crate::send_file::SendFileTool::new())
+    }),
 ];
 
 fn made(tool: impl Tool + 'static) -> Option<Arc<dyn Tool>> {

@@ -36,6 +36,7 @@ mod read;
 pub mod resolved_path;
 mod sandbox_config;
 mod semantic_search;
+mod send_file;
 mod sensitive_paths;
 pub mod session_tools;
 mod task_stop;
@@ -76,7 +77,9 @@ pub use sandbox_config::{SandboxConfig, SandboxScanCache, SessionSandbox};
 pub use semantic_search::SemanticSearchTool;
 pub use task_stop::INFO as TASK_STOP;
 pub use text_file::hash as content_hash;
-pub use tool::{PlannedFileChange, Tool, ToolContext, ToolOutput, returns_outside_text};
+pub use tool::{
+    FileToSend, PlannedFileChange, Tool, ToolContext, ToolOutput, returns_outside_text,
+};
 pub use tool_info::ToolInfo;
 pub use toolset::Toolset;
 pub use web::WebConfig;

@@ -345,6 +345,23 @@ pub struct ToolOutput {
     pub media: Vec<ToolMedia>,
     /// Notices for the user, not only for the model.
     pub notices: Vec<Notice>,
+    /// A file for the chat that the run answers: the caller stores it, has it delivered and says so.
+    pub send: Option<FileToSend>,
+}
+
+/// A file for a chat.
+#[derive(Clone, Debug)]
+pub struct FileToSend {
+    /// Its name, without folders.
+    pub name: String,
+    /// Its media type.
+    pub media_type: String,
+    /// What is said with it.
+    pub caption: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// A file that a call is about to change.

@@ -141,6 +141,8 @@ pub enum ToolOffer {
     WithSkills,
     /// Those whose definition names it.
     WhenNamed,
+    /// Those in a conversation with a chat, and those whose definition names it.
+    InChats,
 }
 
 impl ToolInfo {
@@ -206,7 +208,9 @@ impl ToolInfo {
 
     /// Whether all it does is to read files.
     pub fn only_reads_files(&self) -> bool {
-        self.file_use == FileUse::Reads && self.effect == Effect::ReadOnly
+        self.file_use == FileUse::Reads
+            && self.effect == Effect::ReadOnly
+            && matches!(self.capabilities, ["file.read"])
     }
 
     /// Whether this is its name or one of the names that models and rules may use.

@@ -112,6 +112,7 @@ impl Scene {
             cwd: self.work(),
             parent: None,
             connector_key: None,
+            chat: None,
             account: Default::default(),
             audit: None,
             at: SystemClock.now(),

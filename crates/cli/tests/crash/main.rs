@@ -18,6 +18,7 @@ mod fixture;
 mod full_disk;
 mod kills;
 mod notebook;
+mod outbox;
 mod permission;
 mod poster;
 mod restoring;

@@ -27,6 +27,7 @@ mod machine;
 mod mcp;
 mod models;
 mod notices;
+mod outbox;
 mod permissions;
 mod providers;
 mod questions;

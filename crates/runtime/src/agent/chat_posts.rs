@@ -3,10 +3,11 @@
 //! Invariant: where an answer goes is decided by the message that its run took, and by no later message
 //! (`run_view.rs` keeps it). Each post is part of the commit of the event that causes it.
 
-use rooftree_protocol::{ChatTarget, EventBody, Session, SessionId, event::RunEnd};
+use rooftree_protocol::{CallId, ChatTarget, EventBody, Session, SessionId, event::RunEnd};
 use rooftree_store::{
-    OutboxBody, OutboxKind, OutboxPost, OutboxState, SessionFilter, VisibleSessions,
+    OutboxBody, OutboxKind, OutboxPost, OutboxState, SessionFilter, VisibleSessions, blob_id,
 };
+use rooftree_tools::FileToSend;
 
 use super::{AgentActor, chat_words, run_view::RunRoute};
 use crate::{Error, chat_activity::ChatWork};
@@ -92,6 +93,38 @@ pub(super) async fn outcome(
         (asked.post.target, body),
     );
     Ok(Some(of_root(agent, post)))
+}
+
+/// A file for the chat that the open run answers, with its bytes, and what the model is told.
+pub(super) fn file(
+    agent: &AgentActor,
+    call: &CallId,
+    file: FileToSend,
+) -> (Option<OutboxPost>, Option<Vec<u8>>, String) {
+    let Some(target) = answer_target(agent) else {
+        let words = format!(
+            "This run answers no chat, so nothing was sent. The file is at {}; say so in your answer.",
+            file.path.display()
+        );
+        return (None, None, words);
+    };
+    // A blob is named by what is in it, so secrets go first.
+    let secrets = agent.context.secrets();
+    let bytes = secrets.clean_bytes(&file.bytes).unwrap_or(file.bytes);
+    let words = format!(
+        "{} ({} bytes) is on its way to {target}. It arrives before your answer.",
+        file.name,
+        bytes.len()
+    );
+    let body = OutboxBody::File {
+        blob: blob_id(&bytes),
+        name: file.name,
+        media_type: file.media_type,
+        caption: file.caption,
+    };
+    let key = format!("file:{call}");
+    let post = post(agent, (OutboxKind::File, key), (target, body));
+    (Some(post), Some(bytes), words)
 }
 
 /// Notes that the open run works for a chat, so that the chat sees it.

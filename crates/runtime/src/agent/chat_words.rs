@@ -1,4 +1,4 @@
-//! What chats are told about the end of a run, a permission request and its outcome, in words. Pure.
+//! Texts of chat messages: the end of a run, a permission request and its outcome, in words. Pure.
 //!
 //! Messages of providers are left out: a chat may have several readers, and raw error bodies help none of them.
 

@@ -7,7 +7,7 @@ use rooftree_protocol::{
 use rooftree_store::blob_id;
 use rooftree_tools::{ToolOutput, mcp::Notice, truncate};
 
-use super::{AgentActor, call::PreparedCall, journal::JournalCommit};
+use super::{AgentActor, call::PreparedCall, chat_posts, journal::JournalCommit};
 use crate::SecretRedactor;
 
 /// Keeps the result of a call. `instead` replaces how it ended, for calls that were cut short.
@@ -45,6 +45,12 @@ pub(super) fn record_result(
         });
         blobs.push(media.bytes);
     }
+    let outbox = output.send.map(|file| {
+        let (post, bytes, words) = chat_posts::file(agent, &one.call.id, file);
+        content = vec![Part::text(words)];
+        blobs.extend(bytes);
+        post
+    });
     let told = output
         .task
         .as_ref()
@@ -89,6 +95,7 @@ pub(super) fn record_result(
         bodies,
         blobs,
         run: agent.run_id(),
+        outbox: outbox.flatten().into_iter().collect(),
         ..JournalCommit::default()
     });
     // Its answer is in the inbox too, and is to be taken from there.

@@ -14,8 +14,8 @@ use super::{
     opening, prompt, rights, task,
 };
 use crate::{
-    Error, exposure::ExposedTools, inbox::InboxPrefetch, runtime_context::RuntimeContext,
-    signals::SignalQueue,
+    Error, exposure::ExposedTools, inbox::InboxPrefetch, rights::AgentPlace,
+    runtime_context::RuntimeContext, signals::SignalQueue,
 };
 
 impl AgentActor {
@@ -83,8 +83,16 @@ impl AgentActor {
                 mandate.as_deref(),
                 ceiling.as_ref().map(|ceiling| &ceiling.bounds),
             );
-            self.context
-                .resolved_with(&self.session.agent, bounds, &offered, (&around, place))?
+            self.context.resolved_with(
+                &self.session.agent,
+                bounds,
+                &offered,
+                AgentPlace {
+                    project_context: &around,
+                    call_socket: place,
+                    has_chat: self.session.chat.is_some(),
+                },
+            )?
         };
         (self.calls.leases, self.notices.pending) = (offered.leases, offered.notices);
         self.notices.pending.extend(resolved.unexposed().or(notice));

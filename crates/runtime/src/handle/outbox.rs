@@ -10,7 +10,7 @@ use rooftree_store::{
 use tokio::sync::watch;
 
 use super::Handle;
-use crate::{ChatWork, Clock, Error};
+use crate::{ChatWork, Clock, Error, visibility};
 
 /// Messages of a page of the outbox at most.
 const MOST: usize = 500;
@@ -26,6 +26,15 @@ pub struct OutboxQuery {
     pub before: Option<i64>,
     /// At most this many.
     pub limit: usize,
+}
+
+/// One page of messages to chats.
+#[derive(Clone, Debug, Default)]
+pub struct OutboxRows {
+    /// The messages.
+    pub rows: Vec<OutboxRow>,
+    /// What to give as `before` for the next page; none after the last one.
+    pub next: Option<i64>,
 }
 
 /// What services that join connectors with this runtime use. It is for code of the program, not for clients.
@@ -79,21 +88,41 @@ impl Handle {
         }
     }
 
-    /// Messages to chats, the newest first: all of them for the owner, else those of this person.
-    pub async fn outbox(
-        &self,
-        who: &Principal,
-        query: OutboxQuery,
-    ) -> Result<Vec<OutboxRow>, Error> {
+    /// Messages to chats, the newest first: all of them for the owner, else those of this person. A token that is
+    /// bound to agents sees those of their sessions.
+    pub async fn outbox(&self, who: &Principal, query: OutboxQuery) -> Result<OutboxRows, Error> {
+        let limit = query.limit.min(MOST);
         let filter = OutboxFilter {
             tenant: who.tenant.clone(),
             person: (!who.is_owner()).then(|| who.person.clone()),
             connector: query.connector,
             states: query.states,
             before: query.before,
-            limit: query.limit.min(MOST),
+            limit,
         };
-        Ok(self.store.outbox(filter).await?)
+        let found = self.store.outbox(filter).await?;
+        let next = found.last().filter(|_| found.len() == limit);
+        let next = next.map(|last| last.number);
+        let mut rows = Vec::with_capacity(found.len());
+        for row in found {
+            if self.may_see_message(who, &row).await? {
+                rows.push(row);
+            }
+        }
+        Ok(OutboxRows { rows, next })
+    }
+
+    async fn may_see_message(&self, who: &Principal, row: &OutboxRow) -> Result<bool, Error> {
+        if who.agents.is_none() {
+            return Ok(who.may_see_account(&row.post.account));
+        }
+        match &row.post.session {
+            Some(session) => {
+                let found = visibility::find(&*self.store, who, session).await?;
+                Ok(found.is_some())
+            }
+            None => Ok(false),
+        }
     }
 
     /// How many messages are not delivered, by connector.
@@ -110,7 +139,10 @@ impl Handle {
     ) -> Result<OutboxRow, Error> {
         let known = self.store.outbox_row(id).await?;
         // One that this principal may not see is not there.
-        let is_visible = known.is_some_and(|row| who.may_see_account(&row.post.account));
+        let is_visible = match known {
+            Some(row) => self.may_see_message(who, &row).await?,
+            None => false,
+        };
         let action = match wish {
             OutboxWish::Retry => "outbox.retry",
             OutboxWish::Drop => "outbox.drop",

@@ -1,5 +1,7 @@
 //! Answers, permission requests and questions that go to chats: stored with their cause, to the chat that asked.
 
+use std::sync::Arc;
+
 use rooftree_protocol::{
     Answer, ChatTarget, Command, Effect, EventBody, Origin, Part, PermissionMode, PermissionScope,
     Principal, SessionId, Surface, Timestamp,
@@ -8,7 +10,7 @@ use rooftree_protocol::{
 use rooftree_providers::scripted::{ScriptedFailureKind, call, fail, say};
 use rooftree_store::{OutboxBody, OutboxFilter, OutboxKind, OutboxPost, OutboxRow, OutboxState};
 use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, owner};
-use rooftree_tools::Toolset;
+use rooftree_tools::{BackgroundProcesses, PermissionRule, Toolset, builtin};
 use serde_json::json;
 
 fn connector() -> Principal {
@@ -326,7 +328,7 @@ async fn a_person_sees_and_changes_only_own_messages() {
         ..Default::default()
     };
     let seen = runtime.handle.outbox(&guest, query()).await.unwrap();
-    assert!(seen.is_empty());
+    assert!(seen.rows.is_empty());
     let wish = rooftree_store::OutboxWish::Drop;
     let refused = runtime.handle.change_outbox(&guest, &id, wish).await;
     assert!(refused.is_err());
@@ -336,6 +338,7 @@ async fn a_person_sees_and_changes_only_own_messages() {
             .outbox(&owner(), query())
             .await
             .unwrap()
+            .rows
             .len(),
         1
     );
@@ -352,4 +355,63 @@ async fn a_person_sees_and_changes_only_own_messages() {
     assert!(again.is_err(), "what was dropped stays dropped");
     let audit = runtime.store().audit("default", 0, 9).await.unwrap();
     assert!(audit.iter().any(|row| row.entry.action == "outbox.drop"));
+}
+
+fn sending(file: &str) -> TestRuntimeBuilder {
+    let send = say("").calls([call("send_file", json!({"path": file, "caption": "Here."}))]);
+    let tools = builtin(Arc::new(BackgroundProcesses::new(|| 1)));
+    TestRuntimeBuilder::new([send, say("done")]).tools(tools)
+}
+
+#[tokio::test]
+async fn a_file_goes_to_the_chat_before_the_answer() {
+    let runtime = sending("report.txt").build();
+    std::fs::write(runtime.path().join("report.txt"), "all is well").unwrap();
+    let session = post(&runtime, chat(&runtime, "1"), (said("1", "m1"), "go")).await;
+    runtime.wait_for_run(&session).await;
+    let rows = outbox(&runtime).await;
+    let [file, answer] = rows.as_slice() else {
+        panic!("{rows:?}")
+    };
+    let OutboxBody::File {
+        blob,
+        name,
+        media_type,
+        caption,
+    } = &file.post.body
+    else {
+        panic!("{file:?}")
+    };
+    let told = (name.as_str(), media_type.as_str(), caption.as_str());
+    assert_eq!(told, ("report.txt", "text/plain", "Here."));
+    let bytes = runtime.store().blob(blob).await.unwrap().unwrap();
+    assert_eq!(bytes, b"all is well");
+    assert_eq!(file.post.target, target("1", "m1"));
+    assert_eq!((text(answer), answer.ordinal), ("done", 2));
+    let told = runtime.transcript(&session).await;
+    assert!(told.contains("on its way to telegram:1"), "{told}");
+}
+
+#[tokio::test]
+async fn without_a_chat_there_is_no_tool_that_sends_files() {
+    let runtime = sending("report.txt").build();
+    std::fs::write(runtime.path().join("report.txt"), "all is well").unwrap();
+    let session = runtime.post("go").await;
+    runtime.wait_for_run(&session).await;
+    let request = runtime.model.requests()[0].clone();
+    assert!(request.tools.iter().all(|spec| spec.name != "SendFile"));
+    assert!(outbox(&runtime).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_file_that_the_rules_keep_from_being_read_is_not_sent() {
+    let mut plan = sending(".env");
+    plan.rights.policy.deny = vec![PermissionRule::parse("Read(.env)").unwrap()];
+    let runtime = plan.build();
+    std::fs::write(runtime.path().join(".env"), "KEY=1").unwrap();
+    let session = post(&runtime, chat(&runtime, "1"), (said("1", "m1"), "go")).await;
+    runtime.wait_for_run(&session).await;
+    let rows = outbox(&runtime).await;
+    let kinds: Vec<OutboxKind> = rows.iter().map(|row| row.post.kind).collect();
+    assert_eq!(kinds, [OutboxKind::Final]);
 }

@@ -34,6 +34,7 @@ mod queue;
 mod recovery;
 mod resting;
 mod retry;
+mod secret_connectors;
 mod secret_funnel;
 mod secret_rows;
 mod servers;

@@ -9,6 +9,7 @@ mod labels;
 mod message_parts;
 mod progress;
 mod send;
+mod status_words;
 mod worker;
 
 use std::{collections::BTreeMap, sync::Arc};

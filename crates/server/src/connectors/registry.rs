@@ -16,7 +16,7 @@ pub enum UnknownDeliveryPolicy {
     /// Send it again with a label that says so.
     #[default]
     Resend,
-    /// Do not send it; somebody has it retried or dropped.
+    /// Do not send it; a person has it retried or dropped.
     Ask,
     /// Do not send it, and go on with the next part.
     GiveUp,

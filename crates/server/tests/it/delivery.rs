@@ -10,15 +10,16 @@ use rooftree_protocol::{
     PermissionScope, Principal, SessionId, Surface,
     command::{Address, CommandReply, Delivery, NewSession},
 };
-use rooftree_providers::scripted::{call, say};
 use rooftree_runtime::{BoardFilter, Clock};
 use rooftree_server::connectors::{
     ButtonChoice, ButtonPress, ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy,
     delivery_service,
 };
 use rooftree_store::{OutboxBody, OutboxKind, OutboxPost, OutboxRow, OutboxState};
-use rooftree_testkit::{ProbeTool, TestRuntime, TestRuntimeBuilder, owner};
-use rooftree_tools::Toolset;
+use rooftree_testkit::{
+    ProbeTool, TestRuntime, TestRuntimeBuilder, Toolset, owner,
+    scripted::{call, say},
+};
 use rooftree_view::board::{BoardReasonKind, BoardState};
 use serde_json::json;
 

@@ -1019,6 +1019,9 @@ export type DefinitionSource = {
 /** How a posted message is delivered. */
 export type Delivery = "queue" | "steer" | "silent";
 
+/** How far the delivery of a message is. */
+export type DeliveryState = "planned" | "sending" | "sent" | "failed" | "unknown" | "dead" | "superseded";
+
 /** A call that was refused. */
 export type Denial = {
   /** Which call. */
@@ -2263,6 +2266,48 @@ export type Origin = {
   "kind": "system";
   /** What about: `notice`, `signal` … */
   "about": string;
+};
+
+/** A message to a chat. */
+export type OutboxItem = {
+  /** Its id. */
+  "id": string;
+  /** How far its delivery is. */
+  "state": DeliveryState;
+  /** `final`, `progress`, `permission`, `notice` or `file`. */
+  "kind": string;
+  /** Where it goes: `telegram:123/45`. */
+  "target": string;
+  /** What it says; of a file, its name. */
+  "text": string;
+  /** The session it is about. */
+  "session"?: string | null;
+  /** The run it is about. */
+  "run"?: string | null;
+  /** How many attempts failed. */
+  "attempts": number;
+  /** When the next attempt may begin; only after a failed one. */
+  "next_attempt"?: Timestamp | null;
+  /** The class of the last failure. */
+  "class"?: string | null;
+  /** The last failure in words. */
+  "error"?: string | null;
+  /** Into how many messages of the platform it is split; 0 before it is planned. */
+  "parts": number;
+  /** How many of them the platform took. */
+  "parts_sent": number;
+  /** When it was made. */
+  "created": Timestamp;
+  /** When it was sent, given up or superseded. */
+  "closed"?: Timestamp | null;
+};
+
+/** One page of messages. */
+export type OutboxPage = {
+  /** The messages. */
+  "messages": OutboxItem[];
+  /** The cursor of the next page; absent on the last one. */
+  "next"?: string | null;
 };
 
 /** How a call ended. */

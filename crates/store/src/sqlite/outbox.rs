@@ -1,4 +1,4 @@
-//! Rows of the outbox: storing messages to chats, reading them, and what somebody wants done with one.
+//! Rows of the outbox: storing messages to chats, reading them, and what a person wants done with one.
 
 use rooftree_protocol::{Account, RunId, Session, SessionId, Timestamp};
 use rooftree_view::board::BoardDelivery;
@@ -120,7 +120,7 @@ fn supersede_progress(connection: &Connection, post: &OutboxPost) -> Result<(), 
     Ok(())
 }
 
-/// How the outcome of a question begins: a question that nobody saw needs none, and is not asked any more.
+/// How the outcome of a question begins: a question that was not shown needs none, and is not asked any more.
 fn outcome_state(connection: &Connection, ask: &str, at: Timestamp) -> Result<OutboxState, Error> {
     connection
         .prepare_cached(
@@ -142,7 +142,7 @@ fn outcome_state(connection: &Connection, ask: &str, at: Timestamp) -> Result<Ou
     })
 }
 
-/// Does what somebody wants with a message.
+/// Does what a person wants with a message.
 pub(crate) fn change(
     connection: &Connection,
     (id, wish, at): (&str, OutboxWish, Timestamp),

@@ -41,7 +41,7 @@ pub trait OutboxStore: Send + Sync {
     /// Closes a message that needs no sending.
     fn supersede_outbox(&self, claim: &WorkerClaim, id: &str, at: Timestamp) -> Pending<()>;
 
-    /// Does what somebody wants with a message that is not sent; gives it as it is afterwards, and none if it is not
+    /// Does what a person wants with a message that is not sent; gives it as it is afterwards, and none if it is not
     /// there. One that is being sent, was sent or was superseded stays as it is, and that is not audited.
     fn change_outbox(
         &self,

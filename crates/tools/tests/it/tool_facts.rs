@@ -79,8 +79,8 @@ fn every_right_follows_from_the_facts_that_were_agreed_on() {
         (
             "no working copy is needed for it",
             those(|info| !info.needs_working_copy),
-            "Read List Glob Grep BashOutput TaskStop TodoWrite SemanticSearch WebFetch WebSearch Task SendMessage \
-             AskUser MemoryRead MemoryWrite MemorySearch Skill ListSkills",
+            "Read List Glob Grep BashOutput TaskStop TodoWrite SemanticSearch WebFetch WebSearch SendFile Task \
+             SendMessage AskUser MemoryRead MemoryWrite MemorySearch Skill ListSkills",
         ),
         (
             "no list of a skill takes it away",
@@ -95,8 +95,8 @@ fn every_right_follows_from_the_facts_that_were_agreed_on() {
         (
             "it stays a function",
             those(|info| info.exposed_as == ExposedAs::Function),
-            "Read Write Edit ApplyDiff Delete NotebookEdit List Glob Grep Bash BashOutput TaskStop TodoWrite AskUser \
-             EnterPlanMode ExitPlanMode RequestPermission GrantPermission Skill ListSkills",
+            "Read Write Edit ApplyDiff Delete NotebookEdit List Glob Grep Bash BashOutput TaskStop TodoWrite SendFile \
+             AskUser EnterPlanMode ExitPlanMode RequestPermission GrantPermission Skill ListSkills",
         ),
         (
             "it is in the skill web",
@@ -138,6 +138,11 @@ fn every_right_follows_from_the_facts_that_were_agreed_on() {
             those(|info| info.offer == ToolOffer::WhenNamed),
             "RequestPermission GrantPermission",
         ),
+        (
+            "only agents in a chat or that name it have it",
+            those(|info| info.offer == ToolOffer::InChats),
+            "SendFile",
+        ),
     ];
     for (fact, derived, agreed) in table {
         assert_eq!(derived, agreed, "{fact}");
@@ -146,7 +151,7 @@ fn every_right_follows_from_the_facts_that_were_agreed_on() {
 
 #[test]
 fn every_tool_has_the_capabilities_that_were_agreed_on() {
-    let table: [(&[&str], &str); 12] = [
+    let table: [(&[&str], &str); 13] = [
         (&["file.read"], "Read List Glob Grep SemanticSearch"),
         (
             &["file.read", "file.write"],
@@ -164,6 +169,7 @@ fn every_tool_has_the_capabilities_that_were_agreed_on() {
         (&["memory.write"], "MemoryWrite"),
         (&["skills"], "Skill ListSkills"),
         (&["session"], "TodoWrite EnterPlanMode ExitPlanMode"),
+        (&["file.read", "people"], "SendFile"),
         (&["people"], "AskUser RequestPermission GrantPermission"),
     ];
     for (capabilities, agreed) in table {

@@ -179,6 +179,7 @@ impl<'a> Writer<'a> {
             cwd: "/somewhere".into(),
             parent: None,
             connector_key: None,
+            chat: None,
             account: Default::default(),
             audit: None,
             at: DAWN,

@@ -2,12 +2,13 @@
 //!
 //! An edit that is made twice does no harm, so one that was interrupted is made again.
 
-use std::time::Duration;
-
 use rooftree_connectors::{FailureClass, OutboundPart, Receipt};
 use rooftree_store::{Error, OutboxBody, OutboxKind, OutboxPart, OutboxPost, OutboxState};
 
-use super::send::{MessageDelivery, PartOutcome, encode};
+use super::{
+    send::{MessageDelivery, PartOutcome, encode},
+    status_words,
+};
 
 impl MessageDelivery {
     /// Changes the message that asked to what came of it; where that cannot be, says it in a message of its own.
@@ -46,7 +47,7 @@ impl MessageDelivery {
         let first = self.row.parts.first();
         match first.and_then(|part| part.platform_id.clone()) {
             Some(message) => self.edit(&message, &line).await.map(drop),
-            // It may be there, and a second one helps nobody.
+            // It may be there, and a second line would only confuse.
             None if first.is_some_and(is_uncertain) => self.supersede().await,
             None => self.send_whole(line).await,
         }
@@ -71,8 +72,8 @@ impl MessageDelivery {
         };
         let message = line.parts.first().and_then(|part| part.platform_id.clone());
         if let Some(message) = message {
-            let lasted = post.at.since(line.post.at) + super::progress::BEGIN;
-            let text = OutboundPart::text(format!("Worked {}.", words(lasted)));
+            let lasted = post.at.since(line.post.at) + status_words::BEGIN;
+            let text = OutboundPart::text(status_words::ended(lasted));
             // The answer does not wait for it: what fails here stays as it is.
             let _ = self.connector.edit(&self.place(1), &message, &text).await;
         }
@@ -135,12 +136,4 @@ fn is_uncertain(part: &OutboxPart) -> bool {
 
 fn is_begun(part: &OutboxPart) -> bool {
     part.state != OutboxState::Planned
-}
-
-/// A duration in words: `25 s`, `3 min`.
-pub(super) fn words(lasted: Duration) -> String {
-    match lasted.as_secs() {
-        seconds @ 0..120 => format!("{seconds} s"),
-        seconds => format!("{} min", seconds / 60),
-    }
 }

@@ -1,4 +1,4 @@
-//! What follows from a failed attempt to send: retry with exponential backoff, give up (dead letter), or unknown. Pure.
+//! Retry policy of delivery: after a failed attempt, exponential backoff, giving up (dead letter), or unknown. Pure.
 
 use std::time::Duration;
 

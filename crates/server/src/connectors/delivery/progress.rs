@@ -1,7 +1,7 @@
 //! Status lines and typing signs of runs at work: after ten seconds a line that is edited in place, never a piece of
 //! the answer.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc};
 
 use rooftree_connectors::ChatPlace;
 use rooftree_protocol::{OutboxId, RunId};
@@ -9,17 +9,8 @@ use rooftree_runtime::{ChatWork, ConnectorAccess};
 use rooftree_store::{OutboxBody, OutboxKind, OutboxPost};
 use tokio_util::sync::CancellationToken;
 
-use super::edits::words;
+use super::status_words::{BEGIN, INTERVAL, status};
 use crate::connectors::ConnectorRegistry;
-
-/// How long a run works before a chat gets a status line.
-pub(super) const BEGIN: Duration = Duration::from_secs(10);
-
-/// How often a line changes at most, and how often the typing sign is shown.
-const INTERVAL: Duration = Duration::from_secs(5);
-
-/// How often a line changes at most once a run takes long.
-const LONG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Keeps chats informed about the runs of this process, until it is stopped.
 pub(super) async fn keep_status_lines(
@@ -47,7 +38,7 @@ pub(super) async fn keep_status_lines(
     }
 }
 
-/// Shows that somebody writes; gives the status line, if it is time for one.
+/// Shows the typing sign; gives the status line, if it is time for one.
 async fn show(
     access: &ConnectorAccess,
     registry: &ConnectorRegistry,
@@ -69,19 +60,6 @@ async fn show(
     }
     let lasted = access.clock.now().since(work.since);
     (capabilities.edit && lasted >= BEGIN).then(|| status(lasted, work.calls))
-}
-
-/// The line, which changes only as often as it may.
-fn status(lasted: Duration, calls: u32) -> String {
-    let is_long = lasted >= LONG_INTERVAL * 2;
-    let step = if is_long { LONG_INTERVAL } else { INTERVAL };
-    let shown = Duration::from_secs(lasted.as_secs() / step.as_secs() * step.as_secs());
-    match calls {
-        _ if is_long => format!("Working… {}", words(shown)),
-        0 => format!("Working… {}", words(shown)),
-        1 => format!("Working… {}, 1 step", words(shown)),
-        calls => format!("Working… {}, {calls} steps", words(shown)),
-    }
 }
 
 fn line(access: &ConnectorAccess, work: &ChatWork, text: &str) -> OutboxPost {

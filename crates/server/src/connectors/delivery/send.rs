@@ -165,11 +165,10 @@ impl MessageDelivery {
         n: u32,
         part: &OutboundPart,
     ) -> Result<Option<Result<Receipt, SendError>>, Error> {
-        let body = encode(part)?;
-        let begun = self
-            .store
-            .begin_part(&self.claim, &self.row.post.id, n, body);
-        if !begun.await? {
+        let (id, body) = (&self.row.post.id, encode(part)?);
+        if !failpoint::is_without("sending")
+            && !self.store.begin_part(&self.claim, id, n, body).await?
+        {
             return Ok(None);
         }
         failpoint::reach("outbox.sending");
@@ -238,15 +237,13 @@ impl MessageDelivery {
         n: u32,
         receipt: Receipt,
     ) -> Result<PartOutcome, Error> {
-        if !failpoint::is_without("receipt") {
-            let receipt = PartReceipt {
-                id: self.row.post.id.clone(),
-                part: n,
-                platform_id: receipt.message,
-                at: self.clock.now(),
-            };
-            self.store.part_sent(&self.claim, receipt).await?;
-        }
+        let receipt = PartReceipt {
+            id: self.row.post.id.clone(),
+            part: n,
+            platform_id: receipt.message,
+            at: self.clock.now(),
+        };
+        self.store.part_sent(&self.claim, receipt).await?;
         failpoint::reach("outbox.receipted");
         Ok(PartOutcome::Sent)
     }

@@ -19,7 +19,7 @@ CREATE TABLE outbox (
     class       TEXT,                      -- of the last failure
     error       TEXT,                      -- the last failure in words
     created_at  INTEGER NOT NULL,
-    due_since   INTEGER NOT NULL,          -- when it was made, or when somebody had it retried
+    due_since   INTEGER NOT NULL,          -- when it was made, or when a person had it retried
     closed_at   INTEGER
 ) STRICT;
 CREATE INDEX outbox_open ON outbox (connector, place, ordinal) WHERE state IN ('planned', 'sending', 'failed');

@@ -1,0 +1,245 @@
+//! The outbox: lists messages to chats and how far their delivery is, retries and drops them.
+
+use clap::{Args, Subcommand, ValueEnum};
+use rooftree_protocol::{ErrorCode, Problem, Timestamp};
+use rooftree_runtime::{Clock, Handle, OutboxQuery, SystemClock};
+use rooftree_stdx::shorten::shorten_first_line;
+use rooftree_store::{OutboxBody, OutboxRow, OutboxState, OutboxWish};
+use serde::Serialize;
+
+use crate::{
+    control::owner,
+    environment::Environment,
+    exit::Exit,
+    human_format,
+    listing::{self, ListItem, ListOutput, PageOutput},
+    output,
+    table::{ColumnShrink, TextTable},
+};
+
+/// Messages that an ending of an id is looked for in.
+const LOOKED_AT: usize = 500;
+
+/// Options of `outbox`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: OutboxAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum OutboxAction {
+    /// List messages to chats, the newest first
+    #[command(visible_alias = "ls")]
+    List(OutboxListArguments),
+    /// Deliver a message again that failed or may not have arrived
+    Retry(OutboxChangeArguments),
+    /// Give up a message that is not sent
+    #[command(visible_alias = "rm")]
+    Drop(OutboxChangeArguments),
+}
+
+/// Options of `outbox list`.
+#[derive(Args, Debug)]
+struct OutboxListArguments {
+    /// Only those in this state; may be given several times
+    #[arg(long = "state", value_name = "STATE", value_delimiter = ',')]
+    states: Vec<StateName>,
+    /// Only those to this connector
+    #[arg(long, value_name = "NAME")]
+    connector: Option<String>,
+    /// At most so many
+    #[arg(long, value_name = "COUNT", default_value_t = 50)]
+    limit: usize,
+    #[command(flatten)]
+    output: ListOutput,
+}
+
+/// Options of `outbox retry` and `outbox drop`.
+#[derive(Args, Debug)]
+struct OutboxChangeArguments {
+    /// Its id or the end of it
+    message: String,
+    #[command(flatten)]
+    output: PageOutput,
+}
+
+/// States by the words people write.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StateName {
+    Planned,
+    Sending,
+    Sent,
+    Failed,
+    Unknown,
+    Dead,
+    Superseded,
+}
+
+impl From<StateName> for OutboxState {
+    fn from(name: StateName) -> Self {
+        match name {
+            StateName::Planned => Self::Planned,
+            StateName::Sending => Self::Sending,
+            StateName::Sent => Self::Sent,
+            StateName::Failed => Self::Failed,
+            StateName::Unknown => Self::Unknown,
+            StateName::Dead => Self::Dead,
+            StateName::Superseded => Self::Superseded,
+        }
+    }
+}
+
+/// A message as it is listed.
+#[derive(Serialize)]
+struct ListedOutboxMessage {
+    id: String,
+    state: OutboxState,
+    kind: &'static str,
+    target: String,
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    created: Timestamp,
+}
+
+impl From<OutboxRow> for ListedOutboxMessage {
+    fn from(row: OutboxRow) -> Self {
+        let text = match row.post.body {
+            OutboxBody::Text { text }
+            | OutboxBody::Inquiry { text, .. }
+            | OutboxBody::Outcome { text, .. } => text,
+            OutboxBody::File { name, .. } => name,
+        };
+        Self {
+            id: row.post.id,
+            state: row.state,
+            kind: row.post.kind.name(),
+            target: row.post.target.to_string(),
+            text,
+            session: row.post.session.map(|session| session.to_string()),
+            run: row.post.run.map(|run| run.to_string()),
+            attempts: row.attempts,
+            class: row.class,
+            error: row.error,
+            created: row.post.at,
+        }
+    }
+}
+
+impl ListItem for ListedOutboxMessage {
+    fn id(&self) -> String {
+        self.id.clone()
+    }
+}
+
+/// Does it.
+pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<Exit, Problem> {
+    match arguments.action {
+        OutboxAction::List(arguments) => list(arguments, environment).await,
+        OutboxAction::Retry(arguments) => change(arguments, OutboxWish::Retry, environment).await,
+        OutboxAction::Drop(arguments) => change(arguments, OutboxWish::Drop, environment).await,
+    }
+}
+
+async fn list(arguments: OutboxListArguments, environment: &Environment) -> Result<Exit, Problem> {
+    let states: Vec<OutboxState> = arguments
+        .states
+        .into_iter()
+        .map(OutboxState::from)
+        .collect();
+    let query = OutboxQuery {
+        connector: arguments.connector,
+        states: (!states.is_empty()).then_some(states),
+        before: None,
+        limit: arguments.limit,
+    };
+    let rows = match environment.reading()? {
+        Some(handle) => found(&handle, query).await?,
+        None => Vec::new(),
+    };
+    let rows: Vec<ListedOutboxMessage> = rows.into_iter().map(ListedOutboxMessage::from).collect();
+    let look = listing::look(environment);
+    listing::print(&rows, arguments.output.format, look, table)?;
+    if rows.is_empty() {
+        output::print_note(environment, "no messages to chats");
+    }
+    Ok(Exit::DONE)
+}
+
+async fn found(handle: &Handle, query: OutboxQuery) -> Result<Vec<OutboxRow>, Problem> {
+    let found = handle.outbox(&owner(), query).await;
+    Ok(found.map_err(|error| error.problem())?.rows)
+}
+
+fn table(rows: &[ListedOutboxMessage]) -> TextTable {
+    let now = SystemClock.now();
+    let mut table = TextTable::new([
+        ("ID", ColumnShrink::Stiff),
+        ("STATE", ColumnShrink::Stiff),
+        ("KIND", ColumnShrink::Stiff),
+        ("TARGET", ColumnShrink::Spare),
+        ("WHEN", ColumnShrink::Stiff),
+        ("TEXT", ColumnShrink::Soft),
+        ("ERROR", ColumnShrink::Soft),
+    ]);
+    for row in rows {
+        table.row([
+            row.id.clone(),
+            row.state.name().to_owned(),
+            row.kind.to_owned(),
+            row.target.clone(),
+            human_format::ago(now, row.created),
+            shorten_first_line(&row.text, 60),
+            row.error.clone().unwrap_or_default(),
+        ]);
+    }
+    table
+}
+
+async fn change(
+    arguments: OutboxChangeArguments,
+    wish: OutboxWish,
+    environment: &Environment,
+) -> Result<Exit, Problem> {
+    let handle = environment.control()?;
+    let id = whole_id(&handle, &arguments.message).await?;
+    let changed = handle.change_outbox(&owner(), &id, wish).await;
+    let changed = ListedOutboxMessage::from(changed.map_err(|error| error.problem())?);
+    if arguments.output.is_json() {
+        output::print(&output::json_page(&changed)?)?;
+    } else {
+        let words = match wish {
+            OutboxWish::Retry => "will be delivered again",
+            OutboxWish::Drop => "dropped",
+        };
+        output::print(&format!("{} to {}: {words}\n", changed.id, changed.target))?;
+    }
+    Ok(Exit::DONE)
+}
+
+/// The id that ends so.
+async fn whole_id(handle: &Handle, wanted: &str) -> Result<String, Problem> {
+    let query = OutboxQuery {
+        limit: LOOKED_AT,
+        ..OutboxQuery::default()
+    };
+    let rows = found(handle, query).await?;
+    let ids = rows.into_iter().map(|row| row.post.id);
+    let mut ending: Vec<String> = ids.filter(|id| id.ends_with(wanted)).collect();
+    match (ending.pop(), ending.is_empty()) {
+        (Some(id), true) => Ok(id),
+        (Some(_), false) => {
+            let message = format!("several messages have an id that ends with `{wanted}`");
+            Err(Problem::new(ErrorCode::InvalidArguments, message).fix("write more of it"))
+        }
+        (None, _) => Ok(wanted.to_owned()),
+    }
+}
