@@ -171,7 +171,8 @@ impl ChatScene {
             limit: 100,
             ..OutboxQuery::default()
         };
-        let mut rows = self.runtime.handle.outbox(&owner(), query).await.unwrap();
+        let page = self.runtime.handle.outbox(&owner(), query).await.unwrap();
+        let mut rows = page.rows;
         rows.reverse();
         rows
     }
