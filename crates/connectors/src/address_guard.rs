@@ -67,7 +67,7 @@ impl GuardedUrl {
 }
 
 impl GuardedUrl {
-    /// A URL that somebody else chose: it leads to the public network.
+    /// A URL that the platform chose: it leads to the public network.
     pub(crate) fn public(text: &str) -> Result<Self, SendError> {
         let guarded = Self::new(text, PrivateAddresses::Refused)?;
         let host = guarded.url.host_str().unwrap_or_default();

@@ -38,6 +38,12 @@ pub trait Connector: Send + Sync {
     /// forgotten then, so they are fetched with `download` before.
     async fn acknowledge(&self, key: &str) -> Result<(), SendError>;
 
+    /// Where receiving goes on after a restart, for platforms that do not keep it: the caller stores it with what it
+    /// acknowledged and gives it back in the options.
+    fn cursor(&self) -> Option<String> {
+        None
+    }
+
     /// Splits Markdown into parts that the platform takes, each within its limits.
     fn split(&self, markdown: &str) -> Vec<OutboundPart>;
 

@@ -4,7 +4,10 @@
 
 use std::{error::Error as _, time::Duration};
 
-use reqwest::{Client, ClientBuilder, RequestBuilder, StatusCode, header::RETRY_AFTER};
+use reqwest::{
+    Client, ClientBuilder, RequestBuilder, StatusCode,
+    header::{HeaderMap, RETRY_AFTER},
+};
 
 use crate::{FailureClass, SendError};
 
@@ -53,8 +56,18 @@ pub(crate) async fn exchange(request: RequestBuilder) -> Result<HttpAnswer, Send
 
 /// The same with another bound for the body.
 pub(crate) async fn bounded(request: RequestBuilder, most: u64) -> Result<HttpAnswer, SendError> {
+    let (answer, _) = with_headers(request, most).await?;
+    Ok(answer)
+}
+
+/// The same with the headers of the answer.
+pub(crate) async fn with_headers(
+    request: RequestBuilder,
+    most: u64,
+) -> Result<(HttpAnswer, HeaderMap), SendError> {
     let mut response = request.send().await.map_err(|error| failure(&error))?;
-    let retry_after = response.headers().get(RETRY_AFTER);
+    let headers = response.headers().clone();
+    let retry_after = headers.get(RETRY_AFTER);
     let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
     let mut answer = HttpAnswer {
         status: response.status(),
@@ -68,7 +81,7 @@ pub(crate) async fn bounded(request: RequestBuilder, most: u64) -> Result<HttpAn
         }
         answer.body.extend_from_slice(&piece);
     }
-    Ok(answer)
+    Ok((answer, headers))
 }
 
 /// The class of a request that got no whole answer. Invariant: only what surely was not sent may be sent again, so

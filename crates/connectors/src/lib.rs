@@ -6,10 +6,13 @@
 
 mod address_guard;
 mod connector;
+#[cfg(feature = "discord")]
+mod discord;
 mod error;
 mod external;
 mod http;
 mod inbound;
+mod multipart;
 mod outbound;
 mod plain_parts;
 mod platform_request;
@@ -21,6 +24,8 @@ mod webhook;
 
 pub use address_guard::PrivateAddresses;
 pub use connector::{Capabilities, Connector, Health, LengthUnit, SharedConnector};
+#[cfg(feature = "discord")]
+pub use discord::{DiscordConnector, DiscordOptions};
 pub use error::{FailureClass, SendError};
 pub use external::{ExternalCapabilities, ExternalConnector, ExternalRegistration, ExternalToken};
 pub use inbound::{ChatPlace, ChatSender, Inbound, InboundBody, InboundFile};

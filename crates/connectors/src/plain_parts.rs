@@ -29,14 +29,14 @@ struct MarkdownSplitter {
     block_end: usize,
     /// Where in `current` content begins, behind a fence that was opened again.
     content: usize,
-    fence: Option<CodeFence>,
+    fence: Option<OpenFence>,
     /// What closing the fence takes.
     closing: usize,
 }
 
 /// An open code fence.
 #[derive(Clone, Debug)]
-struct CodeFence {
+struct OpenFence {
     mark: String,
     language: String,
 }
@@ -108,7 +108,7 @@ impl MarkdownSplitter {
     }
 
     /// The fence that is open behind a line.
-    fn fence_after(&self, line: &str) -> Option<CodeFence> {
+    fn fence_after(&self, line: &str) -> Option<OpenFence> {
         let text = line.trim();
         let mark = text.chars().next().filter(|mark| matches!(mark, '`' | '~'));
         let Some(mark) = mark else {
@@ -127,7 +127,7 @@ impl MarkdownSplitter {
                 let is_name =
                     |letter: &char| letter.is_ascii_alphanumeric() || "+-#_.".contains(*letter);
                 let language = info.split_whitespace().next().unwrap_or_default();
-                Some(CodeFence {
+                Some(OpenFence {
                     mark: mark.to_string().repeat(length),
                     language: language
                         .chars()

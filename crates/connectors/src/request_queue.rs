@@ -158,7 +158,7 @@ impl QueuedRequests {
         Some(inbound)
     }
 
-    /// What nobody waits for and nobody was given is forgotten: it comes again.
+    /// Forgets what no request waits for and `receive` did not give out: it comes again.
     fn withdraw(&mut self, key: &str) {
         let Some(open) = self.open.get_mut(key) else {
             return;

@@ -1,6 +1,6 @@
 //! The webhook connector: signed requests become messages, and messages are sent as signed requests.
 //!
-//! A request is answered with 202 only after the server stored what it holds. Whoever has the secret may say anything, so
+//! A request is answered with 202 only after the server stored what it holds. A client with the secret may say anything, so
 //! all requests have one sender, `webhook`; a name in the body is only shown.
 
 mod incoming;

@@ -56,12 +56,12 @@ struct PostedPress {
 }
 
 /// What was posted, with the bytes of files that were inside it.
-pub(super) struct ExternalMessage {
+pub(super) struct PostedInbound {
     pub(super) inbound: Inbound,
     pub(super) files: Vec<(String, Vec<u8>)>,
 }
 
-pub(super) fn message(request: PlatformRequest<'_>) -> Result<ExternalMessage, PlatformAnswer> {
+pub(super) fn message(request: PlatformRequest<'_>) -> Result<PostedInbound, PlatformAnswer> {
     if request.body.len() > LARGEST {
         return Err(PlatformAnswer::refused(
             413,
@@ -100,7 +100,7 @@ pub(super) fn message(request: PlatformRequest<'_>) -> Result<ExternalMessage, P
         ));
     }
     let inbound = inbound(posted, files, request.at_ms);
-    Ok(ExternalMessage {
+    Ok(PostedInbound {
         inbound,
         files: inside,
     })

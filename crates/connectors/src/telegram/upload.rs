@@ -6,7 +6,9 @@ use super::{
     LARGEST_UPLOAD, LONGEST_CAPTION, entity_json,
     outgoing::{self, Formatting},
 };
-use crate::{ChatPlace, FailureClass, OutboundFile, OutboundPart, SendError};
+use crate::{
+    ChatPlace, FailureClass, OutboundFile, OutboundPart, SendError, multipart::MultipartForm,
+};
 
 /// Larger pictures are sent as documents.
 const LARGEST_PHOTO: usize = 10 << 20;
@@ -53,30 +55,20 @@ fn encoded(
     field: &str,
     fields: &Map<String, Value>,
 ) -> TelegramUpload {
-    let boundary = boundary(&file.bytes);
-    let mut body = Vec::with_capacity(file.bytes.len() + 1_024);
-    for (name, value) in fields {
-        let value = value
+    let text = |value: &Value| {
+        value
             .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        let head =
-            format!("--{boundary}\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n");
-        body.extend_from_slice(head.as_bytes());
-        body.extend_from_slice(value.as_bytes());
-        body.extend_from_slice(b"\r\n");
-    }
-    let head = format!(
-        "--{boundary}\r\ncontent-disposition: form-data; name=\"{field}\"; filename=\"{}\"\r\ncontent-type: {}\r\n\r\n",
-        header_text(&file.name),
-        header_text(&file.media_type),
-    );
-    body.extend_from_slice(head.as_bytes());
-    body.extend_from_slice(&file.bytes);
-    body.extend_from_slice(format!("\r\n--{boundary}--\r\n").as_bytes());
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    let fields: Vec<(&str, String)> = fields
+        .iter()
+        .map(|(name, value)| (name.as_str(), text(value)))
+        .collect();
+    let form = MultipartForm::new(&fields, field, file);
     TelegramUpload {
         method,
-        content_type: format!("multipart/form-data; boundary={boundary}"),
-        body,
+        content_type: form.content_type,
+        body: form.body,
     }
 }
 
@@ -91,24 +83,6 @@ fn method(file: &OutboundFile) -> (&'static str, &'static str) {
         "audio/ogg" => ("sendVoice", "voice"),
         _ => ("sendDocument", "document"),
     }
-}
-
-/// A boundary that does not stand in the file.
-fn boundary(bytes: &[u8]) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, bytes);
-    let hex: String = digest
-        .as_ref()
-        .iter()
-        .take(16)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("rooftree-{hex}")
-}
-
-/// A value for a quoted header parameter.
-fn header_text(text: &str) -> String {
-    let is_fit = |letter: &char| !letter.is_control() && *letter != '"' && *letter != '\\';
-    text.chars().filter(is_fit).collect()
 }
 
 #[cfg(test)]

@@ -169,7 +169,7 @@ fn inbound(
             reply_to: None,
             group: false,
         },
-        // Whoever has the secret says it; a name in the body is only a name.
+        // A client with the secret says it; a name in the body is only a name.
         from: ChatSender {
             id: "webhook".to_owned(),
             name: sender,

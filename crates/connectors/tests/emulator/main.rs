@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod discord;
 mod emulator;
 #[path = "../it/loopback.rs"]
 #[allow(dead_code, reason = "the other tests use the rest")]

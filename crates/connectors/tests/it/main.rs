@@ -8,6 +8,9 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod conformance;
+#[cfg(feature = "discord")]
+mod discord_gateway;
 mod external;
 mod loopback;
 mod telegram_poll;

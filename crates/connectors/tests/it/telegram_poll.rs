@@ -22,7 +22,7 @@ pub fn get_me() -> Reaction {
     Reaction::ok(json!({"id": 777, "is_bot": true, "username": "rooftree_bot"}))
 }
 
-fn update(number: i64, text: &str) -> Value {
+pub fn update(number: i64, text: &str) -> Value {
     json!({"update_id": number, "message": {
         "message_id": number + 100, "date": 1_700_000_000, "text": text,
         "chat": {"id": 5, "type": "private"}, "from": {"id": 5, "first_name": "Ada", "is_bot": false},
