@@ -187,6 +187,18 @@ fn encode(filled: &mut String, text: &str) {
         }
     }
 }
+/// Connectors.
+pub const CONNECTORS: &str = "/connectors";
+/// One connector.
+pub const CONNECTOR: &str = "/connectors/{connector}";
+/// `POST` makes a pairing code.
+pub const CONNECTOR_PAIR: &str = "/connectors/{connector}/pair";
+/// `POST` confirms the code that an unknown sender was told.
+pub const CONNECTOR_CONFIRM: &str = "/connectors/{connector}/confirm";
+/// `POST` sends a test message.
+pub const CONNECTOR_TEST: &str = "/connectors/{connector}/test";
+/// A sender who is paired.
+pub const CONNECTOR_SENDER: &str = "/connectors/{connector}/people/{sender}";
 
 #[cfg(test)]
 mod tests {
@@ -201,15 +213,3 @@ mod tests {
         assert_eq!(fill(STREAM, &[]), "/api/v1/stream");
     }
 }
-/// Connectors.
-pub const CONNECTORS: &str = "/connectors";
-/// One connector.
-pub const CONNECTOR: &str = "/connectors/{connector}";
-/// `POST` makes a pairing code.
-pub const CONNECTOR_PAIR: &str = "/connectors/{connector}/pair";
-/// `POST` confirms the code that an unknown sender was told.
-pub const CONNECTOR_CONFIRM: &str = "/connectors/{connector}/confirm";
-/// `POST` sends a test message.
-pub const CONNECTOR_TEST: &str = "/connectors/{connector}/test";
-/// A sender who is paired.
-pub const CONNECTOR_SENDER: &str = "/connectors/{connector}/people/{sender}";

@@ -42,7 +42,8 @@ pub use self::{
     api_agents::{AgentChange, AgentChangeOutcome},
     attachment::AttachedFile,
     connectors::{
-        ChatAddress, ChatMessage, ConnectorChange, IssuedPairing, NewPairing, PAIRING_CODE_CHARS,
+        ChatAddress, ConnectorChange, IssuedPairing, NewPairing, PAIRING_CODE_CHARS,
+        ReceivedChatMessage,
     },
     files::{AuditedFileChange, FileChangeIntent},
     outbox::{ConnectorAccess, OutboxQuery, OutboxRows},

@@ -67,10 +67,10 @@ pub use clock::{Clock, SystemClock};
 pub use definitions::{ContextWatcher, Definitions, ProjectContext};
 pub use error::Error;
 pub use handle::{
-    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ChatAddress, ChatMessage,
-    ConnectorAccess, ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing,
-    IssuedToken, ListPage, NewAccessLink, NewAccessToken, NewPairing, OutboxQuery, OutboxRows,
-    PAIRING_CODE_CHARS, Queries, RequestKey, ScheduleChange, ScheduleDefaults, ScheduleNotice,
+    AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ChatAddress, ConnectorAccess,
+    ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing, IssuedToken, ListPage,
+    NewAccessLink, NewAccessToken, NewPairing, OutboxQuery, OutboxRows, PAIRING_CODE_CHARS,
+    Queries, ReceivedChatMessage, RequestKey, ScheduleChange, ScheduleDefaults, ScheduleNotice,
     ScheduleWatch, TOKEN_PREFIX, gather_spans,
 };
 pub use hooks::Hooks;

@@ -8,6 +8,7 @@ mod ack_order;
 mod address;
 mod button_data;
 mod buttons;
+mod chat_inbox;
 mod chat_settings;
 mod debounce;
 mod delivery;
@@ -21,6 +22,7 @@ mod platform_clients;
 mod poller;
 mod registry;
 mod service;
+mod service_options;
 mod slash_commands;
 mod supervisor;
 
@@ -29,7 +31,7 @@ pub use chat_settings::ChatSettings;
 pub use delivery::{delivery_service, start_delivery};
 pub use platform_clients::{ConnectorSecretFn, check_platform, platform_client, platform_factory};
 pub use registry::{ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy};
-pub use service::{
+pub use service::{connector_service, start_connectors};
+pub use service_options::{
     ConnectorControl, ConnectorFactory, ConnectorRoutes, ConnectorServiceOptions,
-    connector_service, start_connectors,
 };

@@ -115,11 +115,11 @@ pub struct PairingRow {
     pub connector: String,
     /// SHA-256 of the connector and the code.
     pub digest: TokenHash,
-    /// Who was given the code; none if whoever sends it becomes the person.
+    /// Who was given the code; none if it is for any sender, who becomes the person.
     pub sender: Option<String>,
     /// What the platform shows of him.
     pub name: String,
-    /// The person; none if whoever confirms the code names him.
+    /// The person; none if the owner names him when he confirms the code.
     pub person: Option<String>,
     /// Whether he may answer permission requests.
     pub may_approve: bool,
@@ -151,12 +151,12 @@ pub enum PairingOffer {
     Full,
 }
 
-/// A code that a sender sent, or that somebody confirms.
+/// A code that a sender sent, or that the owner confirms.
 #[derive(Clone, Debug)]
 pub struct PairingUse {
     /// SHA-256 of the connector and the code.
     pub digest: TokenHash,
-    /// Whom the code was given to; none if it is one for whoever sends it.
+    /// Whom the code was given to; none if it is one for any sender.
     pub given_to: Option<String>,
     /// Who the sender becomes.
     pub identity: ChatIdentity,

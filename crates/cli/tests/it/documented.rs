@@ -37,6 +37,7 @@ printf -- '---\nname: writer\ndescription: Writes\n---\nYou write.\n' > other/.c
 printf '{"permissions": {"deny": ["Read(./.env)"], "allow": ["Bash(ls:*)"]}}\n' > other/.claude/settings.json
 git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm first
 rooftree -q trust
+printf '12345:%s\n' abcdefghijklmnopqrstuvwxyz012345678 | rooftree -q connectors add telegram --name home --agent lead --unchecked >/dev/null
 rooftree -q run "What is here?" >/dev/null
 rooftree -q demo >/dev/null
 "#;

@@ -12,7 +12,7 @@ use rooftree_store::{
 };
 
 pub use self::{
-    chats::{ChatAddress, ChatMessage},
+    chats::{ChatAddress, ReceivedChatMessage},
     pairing::{IssuedPairing, NewPairing, PAIRING_CODE_CHARS},
 };
 use super::Handle;

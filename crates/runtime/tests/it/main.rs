@@ -35,6 +35,7 @@ mod recovery;
 mod resting;
 mod retry;
 mod schedules;
+mod secret_connectors;
 mod secret_funnel;
 mod secret_rows;
 mod servers;

@@ -6,13 +6,11 @@ use rooftree_protocol::{Account, Timestamp};
 use rooftree_providers::scripted::say;
 use rooftree_runtime::Clock;
 use rooftree_store::{
-    AccessLinkRow, AccessTokenRow, AuditEntry, AuditPhase, BoardQuery, ChatBindingWrite,
-    ChatIdentity, ConnectorFields, ConnectorHealth, ConnectorWrite, FiredSchedule, FiringWork,
-    IdempotencyOutcome, IdempotentRequest, InboundKey, IncidentReport, LinkPurpose,
-    OccurrenceReview, OccurrenceState, OccurrenceUpdate, OutboxBody, OutboxFailure, OutboxFilter,
-    OutboxKind, OutboxPost, OutboxState, OutboxWish, Owner, PairingBounds, PairingRow, PairingUse,
-    PersonRole, PersonRow, ScheduleContent, ScheduleFiring, ScheduleWrite, StoredAnswer, TokenHash,
-    WorkerClaimOutcome,
+    AccessLinkRow, AccessTokenRow, AuditEntry, AuditPhase, BoardQuery, FiredSchedule, FiringWork,
+    IdempotencyOutcome, IdempotentRequest, IncidentReport, LinkPurpose, OccurrenceReview,
+    OccurrenceState, OccurrenceUpdate, OutboxBody, OutboxFailure, OutboxFilter, OutboxKind,
+    OutboxPost, OutboxState, OutboxWish, Owner, PersonRole, PersonRow, ScheduleContent,
+    ScheduleFiring, ScheduleWrite, StoredAnswer, TokenHash, WorkerClaimOutcome,
 };
 use rooftree_testkit::{
     TestRuntime, TestRuntimeBuilder, owner,
@@ -20,7 +18,7 @@ use rooftree_testkit::{
 };
 use serde_json::{Map, json};
 
-fn canaries(seed: u64) -> (Vec<SecretCanary>, String) {
+pub fn canaries(seed: u64) -> (Vec<SecretCanary>, String) {
     let shapes = include_str!("../../../secrets/tests/corpora/secret_shapes.txt");
     let canaries = generate_canaries(shapes, seed);
     let told = canaries.iter().map(|canary| format!("{}\n", canary.text));
@@ -29,7 +27,7 @@ fn canaries(seed: u64) -> (Vec<SecretCanary>, String) {
 }
 
 #[track_caller]
-fn assert_silent(what: &str, text: &str, canaries: &[SecretCanary]) {
+pub fn assert_silent(what: &str, text: &str, canaries: &[SecretCanary]) {
     for canary in canaries {
         let found = canary.read_in(text);
         assert_eq!(found, None, "the {} is in {what}", canary.name);
@@ -37,7 +35,7 @@ fn assert_silent(what: &str, text: &str, canaries: &[SecretCanary]) {
 }
 
 /// The database with its log, as it lies on the disk.
-fn database(directory: &Path) -> String {
+pub fn database(directory: &Path) -> String {
     let files = fs::read_dir(directory).unwrap().flatten();
     let files = files.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     files
@@ -45,7 +43,7 @@ fn database(directory: &Path) -> String {
         .collect()
 }
 
-fn entry(told: &str, at: Timestamp) -> Option<AuditEntry> {
+pub fn entry(told: &str, at: Timestamp) -> Option<AuditEntry> {
     Some(AuditEntry {
         at,
         who: owner(),
@@ -250,105 +248,6 @@ async fn messages_to_chats_their_parts_and_failures_hold_no_secrets() {
     let read = format!("{:?}", store.outbox(filter).await.unwrap());
     assert!(read.contains("[redacted: github token]"), "{read}");
     assert_silent("what is read", &read, &canaries);
-    assert_silent("the database", &database(runtime.path()), &canaries);
-}
-
-#[tokio::test]
-async fn rows_of_connectors_hold_no_secrets_and_keys_are_found_again() {
-    let (canaries, told) = canaries(24);
-    let runtime = TestRuntimeBuilder::new([say("ok")]).build();
-    let (store, at) = (runtime.store(), runtime.clock.now());
-    let written = store.write_connector(ConnectorWrite {
-        tenant: "default".into(),
-        name: "home".into(),
-        fields: Some(ConnectorFields {
-            platform: "telegram".into(),
-            agent: "lead".into(),
-            settings: Map::from_iter([("base_url".to_owned(), json!(told))]),
-            enabled: true,
-        }),
-        expected: None,
-        by: owner(),
-        at,
-        audit: entry(&told, at),
-    });
-    written.await.unwrap();
-    let health = ConnectorHealth {
-        state: "degraded".into(),
-        reason: Some(told.clone()),
-        last_error: Some(told.clone()),
-        at,
-    };
-    let noted = store.note_connector_health("default", "home", health);
-    noted.await.unwrap();
-    let code = PairingRow {
-        tenant: "default".into(),
-        connector: "home".into(),
-        digest: TokenHash::of("code"),
-        sender: Some("7".into()),
-        name: told.clone(),
-        person: None,
-        may_approve: false,
-        created_at: at,
-        expires_at: Timestamp(at.0 + 60_000),
-        tries: 0,
-    };
-    let bounds = PairingBounds {
-        pending: 3,
-        tries: 3,
-    };
-    let offered = store.offer_pairing(code, bounds, entry(&told, at));
-    offered.await.unwrap();
-    let waiting = store.pairings("default", "home", at).await.unwrap();
-    let identity = ChatIdentity {
-        tenant: "default".into(),
-        connector: "home".into(),
-        sender: "7".into(),
-        name: told.clone(),
-        person: "owner".into(),
-        may_send: true,
-        may_approve: false,
-        paired_at: at,
-    };
-    let used = PairingUse {
-        digest: TokenHash::of("code"),
-        given_to: Some("7".into()),
-        identity: identity.clone(),
-        audit: entry(&told, at),
-    };
-    assert!(store.use_pairing(used, bounds).await.unwrap());
-    let put = store.put_chat_identity(identity, entry(&told, at));
-    put.await.unwrap();
-    let session = runtime.post("hello").await;
-    let key = |text: &str| InboundKey {
-        tenant: "default".into(),
-        connector: "home".into(),
-        key: text.to_owned(),
-        expires_at: Timestamp(at.0 + 60_000),
-    };
-    store.note_inbound(vec![key(&told)], at).await.unwrap();
-    let known = store.is_inbound_known("default", "home", &told);
-    assert!(known.await.unwrap(), "a redacted key is still known");
-    let bound = store.bind_chat(ChatBindingWrite {
-        tenant: "default".into(),
-        connector: "home".into(),
-        key: "home/7/7".into(),
-        session,
-        previous: None,
-        inbound: key(&format!("{told}/bind")),
-        at,
-        audit: entry(&told, at),
-    });
-    bound.await.unwrap();
-    let rows = store.connectors("default").await.unwrap();
-    let people = store.chat_identities("default", "home").await.unwrap();
-    let audit = store.audit("default", 0, 100).await.unwrap();
-    let read = format!("{rows:?} {people:?} {waiting:?} {audit:?}");
-    assert!(read.contains("[redacted: github token]"), "{read}");
-    assert_silent("what is read", &read, &canaries);
-    assert_silent("the database", &database(runtime.path()), &canaries);
-    let removed = store.remove_chat_identity("default", "home", "7", entry(&told, at));
-    assert!(removed.await.unwrap());
     assert_silent("the database", &database(runtime.path()), &canaries);
 }
 

@@ -73,7 +73,7 @@ struct ListedConnector {
     last_error: Option<String>,
     /// Who is paired.
     people: Vec<PairedSender>,
-    /// Codes that wait: for the sender who was told it, or for whoever sends it.
+    /// Codes that wait: for the sender who was told it, or for any sender.
     pending_pairing: Vec<PendingPairing>,
     /// Messages that are not delivered.
     outbox: UndeliveredCounts,
@@ -114,7 +114,7 @@ struct PairedSender {
 /// A code that waits.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PendingPairing {
-    /// Who was told it; none if it is for whoever sends it.
+    /// Who was told it; none if it is for any sender.
     #[serde(skip_serializing_if = "Option::is_none")]
     sender: Option<String>,
     /// What the platform shows of him.

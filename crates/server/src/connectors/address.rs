@@ -23,7 +23,7 @@ pub(super) fn session_key(
     key
 }
 
-/// Where an answer goes. In a group it is a reply to the message, so that everybody sees whom it answers.
+/// Where an answer goes. In a group it is a reply to the message, so that all who read it see whom it answers.
 pub(super) fn reply_target(
     connector: &str,
     place: &ChatPlace,

@@ -7,7 +7,7 @@ use rooftree_store::ChatIdentity;
 
 use super::{
     button_data::{ButtonChoice, ButtonPress},
-    inbound::ChatInbox,
+    chat_inbox::ChatInbox,
     inquiry_answers::ChatDecision,
 };
 

@@ -12,7 +12,7 @@ const LONGEST: u32 = 6;
 
 /// A message that waits to be joined with others, with its files already stored.
 #[derive(Debug)]
-pub(super) struct WaitingMessage {
+pub(super) struct DebouncedMessage {
     pub(super) inbound: Inbound,
     pub(super) parts: Vec<Part>,
 }
@@ -24,7 +24,7 @@ pub(super) struct MessageBatch {
     sender: String,
     since: Timestamp,
     due: Timestamp,
-    pub(super) messages: Vec<WaitingMessage>,
+    pub(super) messages: Vec<DebouncedMessage>,
 }
 
 /// What waits, in the order in which it began to.
@@ -43,7 +43,7 @@ impl Debouncer {
     }
 
     /// Lets a message wait. In a group the messages of two people are not joined, though they share a session.
-    pub(super) fn add(&mut self, key: &str, message: WaitingMessage, now: Timestamp) {
+    pub(super) fn add(&mut self, key: &str, message: DebouncedMessage, now: Timestamp) {
         let sender = message.inbound.from.id.clone();
         let place = message.inbound.place.clone();
         let found = self.batches.iter_mut().find(|batch| {

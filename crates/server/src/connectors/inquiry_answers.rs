@@ -8,7 +8,7 @@ use rooftree_protocol::{
 use rooftree_runtime::Error;
 use rooftree_store::{ChatIdentity, Inquiry};
 
-use super::inbound::{ChatInbox, is_final, shown_name};
+use super::chat_inbox::{ChatInbox, is_final, shown_name};
 
 /// What a person decides.
 #[derive(Clone, Debug, PartialEq, Eq)]

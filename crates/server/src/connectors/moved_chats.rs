@@ -6,7 +6,7 @@ use rooftree_store::ConnectorFields;
 
 use super::{
     address::{reply_target, session_key},
-    inbound::ChatInbox,
+    chat_inbox::ChatInbox,
 };
 
 impl ChatInbox {
@@ -35,6 +35,7 @@ impl ChatInbox {
             key: key(&place),
             new: self.new_session(None),
             chat: reply_target(&self.name, &place, None),
+            mode: self.settings.mode,
         };
         let arrived = self.arrived_key(&inbound.key);
         let bound = self

@@ -5,14 +5,14 @@ use rooftree_runtime::{Error, PAIRING_CODE_CHARS};
 
 use super::{
     address::{reply_target, session_key},
-    inbound::ChatInbox,
+    chat_inbox::ChatInbox,
 };
 
-/// How often the same is told to somebody who may not do something, in milliseconds.
+/// How often the same is told to a person who may not do something, in milliseconds.
 const TOLD_EVERY: i64 = 60 * 60 * 1000;
 
 impl ChatInbox {
-    /// Somebody who is not paired: a code pairs him, anything else gets him one. In a group he gets nothing, because a
+    /// A sender who is not paired: a code pairs him, anything else gets him one. In a group he gets nothing, because a
     /// code must not be read by others.
     pub(super) async fn unknown_sender(&self, inbound: &Inbound) -> Result<(), Error> {
         let InboundBody::Message { text, .. } = &inbound.body else {
@@ -66,7 +66,7 @@ impl ChatInbox {
         Ok(false)
     }
 
-    /// Tells somebody who is paired that he may not write, at most once an hour.
+    /// Tells a paired sender that he may not write, at most once an hour.
     pub(super) async fn refuse_sending(&self, inbound: &Inbound) -> Result<(), Error> {
         let words = "You may not write to agents here.";
         self.tell_hourly(inbound, "send", words).await

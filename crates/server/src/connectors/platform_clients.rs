@@ -12,7 +12,7 @@ use rooftree_store::ConnectorRow;
 use serde_json::{Map, Value};
 
 use super::{
-    chat_settings::ChatSettings, service::ConnectorFactory, slash_commands::CHAT_COMMANDS,
+    chat_settings::ChatSettings, service_options::ConnectorFactory, slash_commands::CHAT_COMMANDS,
 };
 
 /// The secret of the connector with this name, from the credential store.

@@ -7,7 +7,7 @@ use rooftree_connectors::{Inbound, SendError};
 use rooftree_runtime::Error;
 use tokio_util::sync::CancellationToken;
 
-use super::inbound::{Arrival, ChatInbox};
+use super::{chat_inbox::ChatInbox, inbound::Arrival};
 
 /// Waits between attempts when the store fails.
 const RETRY: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ impl ChatInbox {
             match self.take(&inbound).await {
                 Ok(Arrival::Waits) => return self.post_due().await,
                 Ok(Arrival::Stored) => return self.acknowledge(&inbound.key).await,
-                // Nobody can use it, and it must not hold up what follows.
+                // It can never be taken, and must not hold up what follows.
                 Err(Error::Refused(_)) => return self.acknowledge(&inbound.key).await,
                 Err(Error::Closed) => std::future::pending().await,
                 Err(Error::Store(_)) => self.clock.sleep(RETRY).await,

@@ -12,7 +12,7 @@ use rooftree_protocol::{
 };
 use rooftree_runtime::Error;
 
-use super::inbound::{ChatInbox, KnownSender, is_final};
+use super::chat_inbox::{ChatInbox, KnownSender, is_final};
 
 /// A command as it was typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

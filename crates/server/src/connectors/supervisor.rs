@@ -11,12 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ack_order::AckOrder,
+    chat_inbox::{ChatInbox, connector_principal},
     chat_settings::ChatSettings,
     debounce::Debouncer,
-    inbound::{ChatInbox, connector_principal},
     poller::PollerEnd,
     registry::{RegisteredConnector, UnknownDeliveryPolicy},
-    service::ConnectorServiceOptions,
+    service_options::ConnectorServiceOptions,
 };
 
 /// How long a claim lives if this process dies.

@@ -1,11 +1,12 @@
 //! Chats of connectors: which session a chat talks to, and messages that arrive from it.
 
 use rooftree_protocol::{
-    ChatTarget, Origin, OutboxId, Part, Principal, Session, SessionId,
+    ChatTarget, Command, Origin, OutboxId, Part, PermissionMode, Principal, Session, SessionId,
     command::{Address, CommandReply, Delivery, NewSession},
 };
 use rooftree_store::{
-    AuditEntry, ChatBinding, ChatBindingWrite, InboundKey, OutboxBody, OutboxKind, OutboxPost,
+    AuditEntry, ChatBinding, ChatBindingWrite, CommandRow, InboundKey, OutboxBody, OutboxKind,
+    OutboxPost,
 };
 
 use super::{Handle, require_connector};
@@ -22,11 +23,13 @@ pub struct ChatAddress {
     pub new: NewSession,
     /// Where results go that answer no message.
     pub chat: ChatTarget,
+    /// The most that may happen in its sessions without asking; none for what their agents may.
+    pub mode: Option<PermissionMode>,
 }
 
 /// A message that arrived from a chat.
 #[derive(Clone, Debug)]
-pub struct ChatMessage {
+pub struct ReceivedChatMessage {
     /// What it says.
     pub parts: Vec<Part>,
     /// Who says it, and where the answer goes.
@@ -78,13 +81,15 @@ impl Handle {
         &self,
         who: &Principal,
         chat: &ChatAddress,
-        message: ChatMessage,
+        message: ReceivedChatMessage,
     ) -> Result<CommandReply, Error> {
         require_connector(who)?;
-        let to = match self.chat_session(who, &chat.key).await? {
-            Some(session) => Address::Id { id: session.id },
-            None => self.opening_address(who, chat, &message).await?,
+        let session = match self.chat_session(who, &chat.key).await? {
+            Some(session) => session,
+            None => self.open_chat(who, chat, &message).await?,
         };
+        self.bound_mode(who, chat, &session).await?;
+        let to = Address::Id { id: session.id };
         let content = PostContent {
             parts: message.parts,
             origin: message.origin,
@@ -97,24 +102,61 @@ impl Handle {
         self.post(who, to, content).await
     }
 
-    /// The address that opens the session of a chat. A key whose session is deleted, or belongs to another person by
-    /// now, opens none: the chat is bound to a new session then.
-    async fn opening_address(
+    /// Opens the session of a chat. A key whose session is deleted, or belongs to another person by now, opens none: the
+    /// chat is bound to a new session then.
+    async fn open_chat(
         &self,
         who: &Principal,
         chat: &ChatAddress,
-        message: &ChatMessage,
-    ) -> Result<Address, Error> {
+        message: &ReceivedChatMessage,
+    ) -> Result<Session, Error> {
         let is_used = self.store.session_by_key(&chat.key).await?.is_some();
-        if let Some(arrived) = message.inbound.first().filter(|_| is_used) {
-            let session = self.begin_chat(who, chat, arrived).await?;
-            return Ok(Address::Id { id: session.id });
+        match message.inbound.first().filter(|_| is_used) {
+            Some(arrived) => self.begin_chat(who, chat, arrived).await,
+            None => self.open_keyed(who, chat, chat.key.clone()).await,
         }
-        Ok(Address::Connector {
-            key: chat.key.clone(),
-            new: chat.new.clone(),
-            chat: Some(chat.chat.clone()),
-        })
+    }
+
+    /// Opens the session with this key, or finds the one that has it.
+    async fn open_keyed(
+        &self,
+        who: &Principal,
+        chat: &ChatAddress,
+        key: String,
+    ) -> Result<Session, Error> {
+        let Some(agents) = &self.agents else {
+            return Err(Self::needs_agents("beginning a session"));
+        };
+        let mut row = agents.router.row(chat.new.clone(), Some(key), who)?;
+        row.chat = Some(chat.chat.clone());
+        row.audit = self.audited(who, "session.open", &row.id);
+        Ok(self.store.open(row).await?)
+    }
+
+    /// Narrows the mode of a session in which nothing happened yet. Invariant: the command is stored before the first
+    /// message, and the agent reads it before that; it is left only if it narrows what its agent may.
+    async fn bound_mode(
+        &self,
+        who: &Principal,
+        chat: &ChatAddress,
+        session: &Session,
+    ) -> Result<(), Error> {
+        let (Some(mode), Some(agents)) = (chat.mode, &self.agents) else {
+            return Ok(());
+        };
+        let definition = agents.context.definitions().find(&session.agent)?;
+        let own = definition.permission_mode.unwrap_or(PermissionMode::Bypass);
+        let own = own.min(agents.context.options.rights.policy.mode);
+        if session.head > 0 || mode >= own {
+            return Ok(());
+        }
+        let command = Command::SetMode {
+            session: session.id.clone(),
+            mode: Some(mode),
+        };
+        let mut row = CommandRow::new(command, self.now());
+        row.who = Some(Box::new(who.clone()));
+        Ok(self.store.put_command(&session.id, row).await?)
     }
 
     /// Begins a new session in a chat. What arrived again begins no other one.
@@ -125,15 +167,9 @@ impl Handle {
         arrived: &InboundKey,
     ) -> Result<Session, Error> {
         require_connector(who)?;
-        let Some(agents) = &self.agents else {
-            return Err(Self::needs_agents("beginning a session"));
-        };
         let previous = self.chat_session(who, &chat.key).await?;
         let key = format!("{}#{}", chat.key, arrived.key);
-        let mut row = agents.router.row(chat.new.clone(), Some(key), who)?;
-        row.chat = Some(chat.chat.clone());
-        row.audit = self.audited(who, "session.open", &row.id);
-        let session = self.store.open(row).await?;
+        let session = self.open_keyed(who, chat, key).await?;
         let previous = previous.map(|session| session.id);
         self.bind_chat(who, chat, (&session.id, previous), arrived)
             .await?;

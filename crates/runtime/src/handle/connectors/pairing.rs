@@ -147,7 +147,7 @@ impl Handle {
             name: name.to_owned(),
             may_send: true,
             may_approve: made.as_ref().is_some_and(|made| made.may_approve),
-            // A wrong code is counted; it pairs nobody.
+            // A wrong code is counted; it pairs no sender.
             person: made.and_then(|made| made.person).unwrap_or_default(),
             paired_at: self.now(),
         };

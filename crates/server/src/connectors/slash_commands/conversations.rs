@@ -5,12 +5,12 @@ use rooftree_protocol::{
     EventBody, Lane, Origin, Part, Session, SessionId, Usage,
     command::{Command, CommandReply, HandBackSummary},
 };
-use rooftree_runtime::{ChatAddress, ChatMessage, Error};
+use rooftree_runtime::{ChatAddress, Error, ReceivedChatMessage};
 use rooftree_store::{RunFilter, SessionFilter, VisibleSessions};
 
 use super::super::{
     address::reply_target,
-    inbound::{ChatInbox, KnownSender, message_id},
+    chat_inbox::{ChatInbox, KnownSender, message_id},
 };
 
 /// Sessions that are listed.
@@ -45,7 +45,7 @@ impl ChatInbox {
             return Ok(());
         }
         let reply = reply_target(&self.name, &inbound.place, message_id(inbound));
-        let message = ChatMessage {
+        let message = ReceivedChatMessage {
             parts: vec![Part::text(words)],
             origin: Origin::Connector {
                 connector: self.name.clone(),
@@ -184,6 +184,12 @@ impl ChatInbox {
                 "{how_many} conversation matches `{words}`. /sessions lists them."
             ));
         };
+        let own = session.chat.as_ref();
+        let is_own = own.is_some_and(|chat| chat.connector == self.name);
+        if self.settings.mode.is_some() && !is_own {
+            // Its mode is not bounded by this connector.
+            return Ok("That conversation was not begun here; go on with it where it was.".into());
+        }
         self.rebind(inbound, sender, &session.id).await?;
         Ok(format!(
             "Going on with {} ({}). /back returns to the one before.",

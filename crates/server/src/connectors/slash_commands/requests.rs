@@ -6,7 +6,7 @@ use rooftree_runtime::Error;
 use rooftree_store::Inquiry;
 
 use super::super::{
-    inbound::{ChatInbox, KnownSender},
+    chat_inbox::{ChatInbox, KnownSender},
     inquiry_answers::ChatDecision,
 };
 

@@ -171,8 +171,8 @@ impl ChatScene {
             limit: 100,
             ..OutboxQuery::default()
         };
-        let found = self.runtime.handle.outbox(&owner(), query).await.unwrap();
-        let mut rows = found.rows;
+        let page = self.runtime.handle.outbox(&owner(), query).await.unwrap();
+        let mut rows = page.rows;
         rows.reverse();
         rows
     }

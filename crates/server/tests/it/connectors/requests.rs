@@ -175,3 +175,27 @@ async fn a_question_with_options_is_answered_by_a_button_or_in_words() {
     scene.hears("Answered: red").await;
     scene.hears("Now").await;
 }
+
+#[tokio::test]
+async fn a_connector_bounds_the_mode_of_its_sessions() {
+    for (mode, is_asked) in [("ask", true), ("bypass", false)] {
+        let mut plan = changing();
+        plan.rights.policy.mode = PermissionMode::Auto;
+        let settings = json!({"debounce_ms": 0, "mode": mode});
+        let scene = ChatScene::with_settings(plan, settings).await;
+        scene.pair("7", "owner", true).await;
+        scene.platform.deliver(direct("1", "7", "change it"));
+        if is_asked {
+            let inquiry = asked(&scene).await;
+            let yes = button(&inquiry, ButtonChoice::Allow);
+            assert_eq!(pressed(&scene, "2", "7", &yes).await, "Allowed.");
+        }
+        scene.hears("Done.").await;
+        let id = session(&scene).await;
+        let events = scene.runtime.events(&id).await;
+        let asked = events
+            .iter()
+            .any(|event| event.body.name() == "permission.requested");
+        assert_eq!(asked, is_asked, "{mode}");
+    }
+}

@@ -84,7 +84,7 @@ pub(crate) fn list(
     Ok(found)
 }
 
-/// Who a sender is. Invariant: one whose person is disabled is nobody.
+/// Who a sender is. Invariant: one whose person is disabled is not found.
 pub(crate) fn one(
     connection: &Connection,
     tenant: &str,
