@@ -1633,7 +1633,7 @@ export type ListedConnector = {
   "last_error"?: string | null;
   /** Who is paired. */
   "people": PairedSender[];
-  /** Codes that wait: for the sender who was told it, or for whoever sends it. */
+  /** Codes that wait: for the sender who was told it, or for any sender. */
   "pending_pairing": PendingPairing[];
   /** Messages that are not delivered. */
   "outbox": UndeliveredCounts;
@@ -2487,7 +2487,7 @@ export type Part = {
 
 /** A code that waits. */
 export type PendingPairing = {
-  /** Who was told it; none if it is for whoever sends it. */
+  /** Who was told it; none if it is for any sender. */
   "sender"?: string | null;
   /** What the platform shows of him. */
   "name": string;
