@@ -18,8 +18,8 @@ use std::{sync::Arc, time::Duration};
 use futures::FutureExt;
 use rooftree_protocol::{Account, ChatTarget, Timestamp};
 use rooftree_store::{
-    OccurrenceRow, OccurrenceState, OccurrenceUpdate, ScheduleKind, ScheduleRow, SessionPatch,
-    Store,
+    OccurrenceRow, OccurrenceState, OccurrenceUpdate, ScheduleKind, ScheduleRow, SessionFilter,
+    SessionPatch, Store, VisibleSessions,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -36,31 +36,19 @@ const CLOCK_JUMP: Duration = Duration::from_millis(500);
 const AFTER_ERROR: Duration = Duration::from_secs(5);
 /// Schedules that are read at a time.
 const PAGE: usize = 64;
+/// Sessions of a person in which his direct chat is looked for.
+const RECENT: usize = 50;
 /// How long a command without a model may take.
 const COMMAND_TIME: Duration = Duration::from_secs(600);
 /// How long an occurrence may be open whose session has nothing left to do.
 const LOST_AFTER: i64 = 60_000;
 
-/// Says whether there is a connector of this name.
-pub type KnownConnector = Arc<dyn Fn(&str) -> bool + Send + Sync>;
-/// The direct chat of a person, to whom failures are told.
-pub type OwnerChat = Arc<dyn Fn(&Account) -> Option<ChatTarget> + Send + Sync>;
-
-/// What a scheduler is told about the program around it.
-#[derive(Clone, Default)]
-pub struct SchedulerOptions {
-    /// The connectors there are; none: they are not looked at before a schedule fires.
-    pub connectors: Option<KnownConnector>,
-    /// Where failures are told that a schedule names no chat for; none: on the board alone.
-    pub owner_chat: Option<OwnerChat>,
-}
-
 /// The scheduler as a service of a runtime. Started by a server.
-pub fn service(options: SchedulerOptions) -> Service {
-    Service::new("scheduler", move |handle| start(handle, options))
+pub fn service() -> Service {
+    Service::new("scheduler", start)
 }
 
-fn start(handle: &Handle, options: SchedulerOptions) -> StopService {
+fn start(handle: &Handle) -> StopService {
     let Some((context, router)) = handle.hosted() else {
         return Box::new(|| async {}.boxed());
     };
@@ -68,7 +56,6 @@ fn start(handle: &Handle, options: SchedulerOptions) -> StopService {
     let scheduler = Scheduler {
         context,
         router,
-        options,
         stop: stop.clone(),
     };
     let work = tokio::spawn(Arc::new(scheduler).work());
@@ -81,7 +68,6 @@ fn start(handle: &Handle, options: SchedulerOptions) -> StopService {
 struct Scheduler {
     context: Arc<RuntimeContext>,
     router: Arc<Router>,
-    options: SchedulerOptions,
     stop: CancellationToken,
 }
 
@@ -214,14 +200,33 @@ impl Scheduler {
             return Ok(());
         };
         let known = self.store().incidents(&row.id).await?;
-        let chat = self.options.owner_chat.as_ref();
-        let chat = chat.and_then(|chat| chat(&row.account));
+        let chat = self.direct_chat(&row.account).await?;
         let review = review::review(&row, one, &known, chat.as_ref(), self.now());
         // Before the review: a crash in between does it again, and changes nothing.
         self.put_away(&row, one).await?;
+        let is_told = !review.outbox.is_empty();
         self.store().review_occurrence(review).await?;
+        if is_told {
+            self.context.chats.note_posted();
+        }
         self.context.schedule_news.tell_watchers();
         Ok(())
+    }
+
+    /// The direct chat in which a person spoke last: where failures are told that a schedule names no chat for. Never a
+    /// group.
+    async fn direct_chat(&self, account: &Account) -> Result<Option<ChatTarget>, Error> {
+        let filter = SessionFilter {
+            tenant: Some(account.tenant.clone()),
+            visible: VisibleSessions::of_account(account),
+            foreground: true,
+            limit: RECENT,
+            ..SessionFilter::default()
+        };
+        let sessions = self.store().sessions(filter).await?.into_iter();
+        let mut chats = sessions.filter_map(|session| session.chat);
+        let direct = chats.find(|chat| !chat.group);
+        Ok(direct.map(|chat| chat.without_reply()))
     }
 
     /// A heartbeat that had nothing to say leaves no session behind in lists.

@@ -53,6 +53,11 @@ pub(crate) fn is_silent(answer: &str) -> bool {
     SILENT.contains(&answer.trim())
 }
 
+/// The idempotency key of the message with the result of a command, which has no run.
+pub(crate) fn result_key(schedule: &str, due: Timestamp) -> String {
+    format!("schedule:{schedule}:{}", due.0)
+}
+
 /// The due times of a plan; none if an event makes it due, or if they cannot be read.
 pub(crate) fn spec_of(plan: &SchedulePlan) -> Option<ScheduleSpec> {
     serde_json::from_value(plan.spec.clone()?).ok()

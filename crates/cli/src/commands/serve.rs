@@ -20,10 +20,7 @@ use clap::Args;
 use futures::FutureExt;
 use rooftree_protocol::{ErrorCode, Problem};
 use rooftree_providers::external_agent::{CallbackBaseUrlFn, CallbackRegistry};
-use rooftree_runtime::{
-    ApprovalSource, Handle, SystemClock,
-    scheduler::{self, SchedulerOptions},
-};
+use rooftree_runtime::{ApprovalSource, Handle, SystemClock, scheduler};
 use rooftree_server::{
     AddressRange, ApiOptions, ExposedAgents, HttpServer, HttpServerOptions, UiSource,
 };
@@ -247,7 +244,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     };
     let announced = announced.await;
     // Only now: agents made over the API must be there, and what was interrupted goes on first.
-    runtime.add_service(scheduler::service(SchedulerOptions::default()));
+    runtime.add_service(scheduler::service());
     let done = match announced {
         Ok(words) => serve(server, &mut leaving, &words).await,
         Err(problem) => Err(problem),

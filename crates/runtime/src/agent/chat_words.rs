@@ -8,15 +8,14 @@ use rooftree_protocol::{
 };
 use rooftree_stdx::shorten::shorten_first_line;
 
-/// Whole answers of scheduled runs that say that there is nothing to say.
-const SILENT: [&str; 2] = ["NO_MESSAGE", "HEARTBEAT_OK"];
+use crate::schedules;
 
 /// Characters of a diff or command that a chat is shown with a permission request.
 const DETAIL_CHARS: usize = 1_500;
 
 /// Whether an answer is nothing but the sign that there is nothing to say.
 pub(super) fn is_silent(end: &RunEnd) -> bool {
-    end.status == RunStatus::Completed && SILENT.contains(&end.text.trim())
+    end.status == RunStatus::Completed && schedules::is_silent(&end.text)
 }
 
 /// The answer of a run, or how it ended without one.

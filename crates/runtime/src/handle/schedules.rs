@@ -5,8 +5,8 @@ use rooftree_protocol::{
     SchedulePreview, Timestamp,
 };
 use rooftree_store::{
-    AuditEntry, IncidentRow, OccurrenceFilter, ScheduleContent, ScheduleEvent, ScheduleFilter,
-    ScheduleKind, ScheduleRow, ScheduleWrite, ScheduleWriteOutcome,
+    AuditEntry, IncidentRow, OccurrenceFilter, OccurrenceRow, OutboxState, ScheduleContent,
+    ScheduleEvent, ScheduleFilter, ScheduleKind, ScheduleRow, ScheduleWrite, ScheduleWriteOutcome,
 };
 
 use super::Handle;
@@ -330,10 +330,33 @@ impl Handle {
             before,
             limit,
         });
-        let rows = rows.await?.into_iter();
-        Ok(rows
-            .map(|row| schedules::occurrence_info(row, "none"))
-            .collect())
+        let mut told = Vec::new();
+        for row in rows.await? {
+            let delivery = self.delivery_of(&row).await?;
+            told.push(schedules::occurrence_info(row, delivery));
+        }
+        Ok(told)
+    }
+
+    /// Whether the result of an occurrence reached its chat, as the outbox says. A command has no run; its result has a
+    /// key of its own.
+    async fn delivery_of(&self, row: &OccurrenceRow) -> Result<&'static str, Error> {
+        let state = match &row.run {
+            Some(run) => self.store.outbox_of_run(run).await?,
+            None => {
+                let key = schedules::result_key(&row.schedule, row.due);
+                let found = self.store.outbox_by_key(&key).await?;
+                found.map(|found| found.state)
+            }
+        };
+        Ok(match state {
+            None => "none",
+            Some(OutboxState::Planned | OutboxState::Sending | OutboxState::Failed) => "queued",
+            Some(OutboxState::Sent) => "sent",
+            Some(OutboxState::Unknown) => "unknown",
+            Some(OutboxState::Dead) => "failed",
+            Some(OutboxState::Superseded) => "dropped",
+        })
     }
 
     /// The canonical name of an agent that this principal may use.

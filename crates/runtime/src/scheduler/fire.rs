@@ -46,7 +46,7 @@ impl Scheduler {
             Some(TickDecision::Fire(time)) => time,
         };
         let one = DueSchedule::new(row, time, before);
-        if let Some(why) = self.blocked(&one.row) {
+        if let Some(why) = self.blocked(&one.row).await? {
             let failed = Some(OccurrenceState::Failed);
             let reason = SkipReason::BlockedConfig.word();
             self.skip(&one, reason, Some(why), failed).await?;

@@ -1,28 +1,45 @@
 //! Checks before a schedule fires, without asking a model: its agent, its model and the connectors it delivers to.
 
-use rooftree_protocol::{ModelChoice, Problem};
+use rooftree_protocol::{ChatTarget, ModelChoice, Problem};
 use rooftree_store::{ScheduleRow, ScheduledWork};
 
 use super::Scheduler;
+use crate::Error;
 
 impl Scheduler {
     /// Why a schedule cannot fire, if it cannot.
-    pub(super) fn blocked(&self, row: &ScheduleRow) -> Option<String> {
+    pub(super) async fn blocked(&self, row: &ScheduleRow) -> Result<Option<String>, Error> {
         let plan = &row.plan;
         let found = match &plan.work {
             ScheduledWork::Prompt { .. } => self.model_of(row),
             ScheduledWork::Command { .. } => self.context.definitions().find(&plan.agent).map(drop),
         };
         if let Err(problem) = found {
-            return Some(problem.message);
+            return Ok(Some(problem.message));
         }
         if !plan.cwd.is_dir() {
-            return Some(format!("{} is no directory", plan.cwd.display()));
+            return Ok(Some(format!("{} is no directory", plan.cwd.display())));
         }
-        let known = self.options.connectors.as_ref()?;
-        let mut targets = [&plan.target, &plan.fail_target].into_iter().flatten();
-        let missing = targets.find(|target| !known(&target.connector))?;
-        Some(format!("there is no connector `{}`", missing.connector))
+        self.missing_connector(row).await
+    }
+
+    /// Says which of the connectors that a schedule delivers to is not there.
+    async fn missing_connector(&self, row: &ScheduleRow) -> Result<Option<String>, Error> {
+        let plan = &row.plan;
+        let targets: Vec<&ChatTarget> = [&plan.target, &plan.fail_target]
+            .into_iter()
+            .flatten()
+            .collect();
+        if targets.is_empty() {
+            return Ok(None);
+        }
+        let known = self.store().connectors(&row.account.tenant).await?;
+        let is_known = |target: &&&ChatTarget| {
+            let mut names = known.iter().map(|connector| &connector.name);
+            names.any(|name| name.eq_ignore_ascii_case(&target.connector))
+        };
+        let missing = targets.iter().find(|target| !is_known(target));
+        Ok(missing.map(|target| format!("there is no connector `{}`", target.connector)))
     }
 
     /// Fails if the agent is not there or its model cannot be asked.

@@ -7,7 +7,7 @@ use rooftree_store::{
 };
 
 use super::tick::SkipReason;
-use crate::schedules::is_silent;
+use crate::schedules::{is_silent, result_key};
 
 /// Failures in a row after which its owner is told.
 const ALERT_AFTER: u32 = 2;
@@ -165,7 +165,7 @@ fn result(row: &ScheduleRow, occurrence: &OccurrenceRow, at: Timestamp) -> Optio
     if text.is_empty() || is_silent(&text) {
         return None;
     }
-    let key = format!("schedule:{}:{}", row.id, occurrence.due.0);
+    let key = result_key(&row.id, occurrence.due);
     Some(OutboxPost {
         id: format!("out_{key}"),
         key,

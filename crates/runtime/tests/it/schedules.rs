@@ -1,5 +1,6 @@
 //! Schedules: fired once, skipped with a reason, reviewed, with the rights of their maker.
 
+mod deliveries;
 mod failures;
 mod firing;
 mod fixture;

@@ -4,10 +4,7 @@ use std::{future::Future, time::Duration};
 
 use rooftree_protocol::{OccurrenceInfo, ScheduleDraft, ScheduleInfo, Timestamp};
 use rooftree_providers::scripted::ScriptEntry;
-use rooftree_runtime::{
-    Clock, ScheduleDefaults,
-    scheduler::{self, SchedulerOptions},
-};
+use rooftree_runtime::{Clock, ScheduleDefaults, scheduler};
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, owner};
 
 /// Timeout of a wait in real time.
@@ -16,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A builder of a runtime with a scheduler.
 pub fn scheduled(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntimeBuilder {
     let mut builder = TestRuntimeBuilder::new(entries);
-    let service = scheduler::service(SchedulerOptions::default());
+    let service = scheduler::service();
     builder.services.push(service);
     builder
 }

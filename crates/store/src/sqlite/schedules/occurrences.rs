@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, params};
 use super::incidents;
 use crate::{
     Error, OccurrenceFilter, OccurrenceReview, OccurrenceRow, OccurrenceState, OccurrenceUpdate,
-    sqlite::column,
+    sqlite::{column, outbox},
 };
 
 /// Letters of an answer that an occurrence keeps.
@@ -237,6 +237,9 @@ pub(crate) fn review(connection: &Connection, review: &OccurrenceReview) -> Resu
     match &review.incident {
         Some(report) => incidents::report(connection, &review.schedule, report, review.at)?,
         None => incidents::resolve(connection, &review.schedule)?,
+    }
+    for post in &review.outbox {
+        outbox::post(connection, post)?;
     }
     Ok(true)
 }

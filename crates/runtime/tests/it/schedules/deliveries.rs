@@ -1,0 +1,154 @@
+//! Results and failures of schedules in chats: stored in the outbox, and told as the delivery of an occurrence.
+
+use rooftree_protocol::{
+    AgentDefinition, ChatTarget, Command, Limits, Origin, Part, Principal, ScheduleDraft, Surface,
+    command::{Address, NewSession},
+};
+use rooftree_providers::scripted::{ScriptedFailureKind, fail, say};
+use rooftree_runtime::ConnectorChange;
+use rooftree_store::{ConnectorFields, OutboxBody, OutboxFilter, OutboxRow};
+use rooftree_testkit::{TestRuntime, owner};
+
+use super::fixture::{add, draft, history, pass, quiet, scheduled, states};
+
+async fn with_connector(runtime: &TestRuntime) {
+    let change = ConnectorChange {
+        name: "home".into(),
+        fields: Some(ConnectorFields {
+            platform: "telegram".into(),
+            agent: "lead".into(),
+            settings: serde_json::Map::new(),
+            enabled: true,
+        }),
+        expected: None,
+    };
+    let changed = runtime.handle.change_connector(&owner(), change).await;
+    changed.unwrap();
+}
+
+async fn outbox(runtime: &TestRuntime) -> Vec<(String, String)> {
+    let filter = OutboxFilter {
+        tenant: "default".into(),
+        limit: 50,
+        ..OutboxFilter::default()
+    };
+    let text = |row: OutboxRow| match row.post.body {
+        OutboxBody::Text { text } => (row.post.target.to_string(), text),
+        other => panic!("{other:?}"),
+    };
+    let rows = runtime.store().outbox(filter).await.unwrap();
+    rows.into_iter().map(text).collect()
+}
+
+#[tokio::test]
+async fn the_result_of_a_schedule_goes_to_its_chat_and_delivery_is_a_state_of_its_own() {
+    let runtime = scheduled([say("It rains."), say("NO_MESSAGE")]).build();
+    with_connector(&runtime).await;
+    let added = add(
+        &runtime,
+        &ScheduleDraft {
+            target: Some("home:7".into()),
+            session: Some("reuse".into()),
+            ..draft("every 10m")
+        },
+    )
+    .await;
+    for _ in 0..2 {
+        pass(&runtime, 600);
+        quiet(&runtime).await;
+    }
+    let told = vec![("home:7".to_owned(), "It rains.".to_owned())];
+    assert_eq!(outbox(&runtime).await, told);
+    let told: Vec<(String, String)> = history(&runtime, &added.id)
+        .await
+        .into_iter()
+        .map(|one| (one.execution, one.delivery))
+        .collect();
+    let pair = |delivery: &str| ("completed".to_owned(), delivery.to_owned());
+    assert_eq!(told, [pair("none"), pair("queued")]);
+}
+
+#[tokio::test]
+async fn a_schedule_whose_connector_is_gone_asks_no_model() {
+    let runtime = scheduled([say("Never.")]).build();
+    let aimed = ScheduleDraft {
+        target: Some("home:7".into()),
+        ..draft("every 10m")
+    };
+    let added = add(&runtime, &aimed).await;
+    pass(&runtime, 600);
+    quiet(&runtime).await;
+    assert_eq!(
+        states(&runtime, &added.id).await,
+        ["failed blocked_config".to_owned()]
+    );
+}
+
+/// A direct chat in which the owner has spoken, and a group in which he spoke later.
+async fn speak(runtime: &TestRuntime) {
+    for (chat, group) in [("7", false), ("-100", true)] {
+        let chat = ChatTarget {
+            group,
+            ..format!("home:{chat}").parse().unwrap()
+        };
+        let origin = Origin::Connector {
+            connector: "home".into(),
+            channel: chat.chat.clone(),
+            user: "7".into(),
+            reply: Some(chat.clone()),
+        };
+        let post = Command::Post {
+            to: Address::Connector {
+                key: format!("home/{}", chat.chat),
+                new: NewSession {
+                    agent: "lead".into(),
+                    cwd: runtime.path().to_owned(),
+                    name: None,
+                    model: None,
+                },
+                chat: Some(chat),
+            },
+            parts: vec![Part::text("hello")],
+            origin,
+            key: None,
+            delivery: rooftree_protocol::Delivery::Queue,
+            context: None,
+        };
+        let who = Principal::local_owner(Surface::Connector);
+        runtime.handle.send(&who, post).await.unwrap();
+        quiet(runtime).await;
+    }
+}
+
+#[tokio::test]
+async fn failures_without_a_chat_of_their_own_are_told_in_the_direct_chat_of_the_owner() {
+    let refused = (0..9).map(|_| fail(ScriptedFailureKind::Refused).on("Look"));
+    let script = refused.chain([say("hi").on("hello"), say("hi").on("hello")]);
+    let runtime = scheduled(script)
+        .agent(AgentDefinition {
+            limits: Limits {
+                retries: 0,
+                ..Limits::default()
+            },
+            ..AgentDefinition::new("worker")
+        })
+        .build();
+    with_connector(&runtime).await;
+    speak(&runtime).await;
+    let draft = ScheduleDraft {
+        agent: Some("worker".into()),
+        ..draft("every 10m")
+    };
+    add(&runtime, &draft).await;
+    for _ in 0..4 {
+        pass(&runtime, 600);
+        quiet(&runtime).await;
+    }
+    let told = outbox(&runtime).await;
+    let alerts: Vec<&(String, String)> = told
+        .iter()
+        .filter(|(_, text)| text.contains("morning"))
+        .collect();
+    assert_eq!(alerts.len(), 1, "one incident is told once: {told:?}");
+    assert_eq!(alerts[0].0, "home:7", "never a group");
+}
