@@ -87,8 +87,13 @@ pub(crate) fn parsed(when: &str, zone: &str, now: Timestamp) -> Result<ScheduleS
     Ok(spec)
 }
 
+/// The words of a refusal end with what to write instead, which is the fix.
 fn refused(error: &rooftree_schedule::ScheduleError) -> Problem {
-    Problem::new(ErrorCode::InvalidArguments, error.to_string())
+    let words = error.to_string();
+    match words.rsplit_once("; ") {
+        Some((message, fix)) => Problem::new(ErrorCode::InvalidArguments, message).fix(fix),
+        None => Problem::new(ErrorCode::InvalidArguments, words),
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 use rooftree_protocol::{AgentDefinition, DefinitionLevel, Problem, UseAs};
 
 use crate::{
-    configured_models::ConfiguredModels, environment::Environment, exit::Exit,
+    configured_models::ConfiguredModels, environment::Environment, exit::Exit, output,
     project_agents::ProjectAgents, settings, settings::Settings,
 };
 
@@ -109,6 +109,17 @@ impl AgentsContext {
             models,
             project,
         })
+    }
+}
+
+/// Says that an agent is not known here. It is no error: a server may have agents of its API, and another directory.
+pub fn note_unknown_agent(environment: &Environment, name: &str) {
+    let Ok(context) = AgentsContext::look(environment) else {
+        return;
+    };
+    if context.project.definitions.find(name).is_err() {
+        let words = format!("no agent `{name}` is known here; rooftree agents list shows them");
+        output::print_note(environment, &words);
     }
 }
 

@@ -2,16 +2,14 @@
 
 mod shown;
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
-use rooftree_protocol::{Principal, Problem, ScheduleDraft};
+use rooftree_protocol::{ChatTarget, ErrorCode, Principal, Problem, ScheduleDraft};
 use rooftree_runtime::{Handle, ScheduleChange, ScheduleDefaults};
 use serde::Serialize;
 
 use self::shown::{history_table, page, preview_page, table};
 use crate::{
-    commands::token::local_owner,
+    commands::{agents::note_unknown_agent, token::local_owner},
     control::owner,
     environment::Environment,
     exit::Exit,
@@ -117,9 +115,6 @@ struct ScheduleAddArguments {
     /// US dollars that it may cost within 24 hours
     #[arg(long, value_name = "USD")]
     day_cost: Option<f64>,
-    /// Where the agent works, instead of here
-    #[arg(short = 'C', long = "cwd", value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
-    directory: Option<PathBuf>,
     #[command(flatten)]
     output: PageOutput,
 }
@@ -208,7 +203,10 @@ async fn list(
     arguments: &ScheduleListArguments,
     environment: &Environment,
 ) -> Result<Exit, Problem> {
-    let rows = environment.control()?.schedules(&owner()).await;
+    let rows = match environment.reading()? {
+        Some(handle) => handle.schedules(&owner()).await,
+        None => Ok(Vec::new()),
+    };
     let rows = rows.map_err(|error| error.problem())?;
     let rows: Vec<ListedSchedule> = rows.into_iter().map(ListedSchedule).collect();
     let look = listing::look(environment);
@@ -224,7 +222,7 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
     let who = changer()?;
     let defaults = ScheduleDefaults {
         agent: AGENT.to_owned(),
-        cwd: environment.moved(arguments.directory.as_deref()).cwd,
+        cwd: environment.cwd.clone(),
         zone: shown::system_zone(),
     };
     let is_json = arguments.output.is_json();
@@ -251,8 +249,13 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
         ..ScheduleDraft::default()
     };
     let handle = environment.control()?;
+    refuse_taken_name(&handle, &who, draft.name.as_deref()).await?;
+    for target in [&draft.target, &draft.fail_target].into_iter().flatten() {
+        refuse_unknown_chat(&handle, &who, target).await?;
+    }
     let added = handle.add_schedule(&who, &draft, defaults).await;
     let added = added.map_err(|error| error.problem())?;
+    note_unknown_agent(environment, &added.agent);
     if is_json {
         output::print(&output::json_page(&added)?)?;
     } else {
@@ -260,6 +263,46 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
         output::print_note(environment, "it fires while `rooftree serve` runs");
     }
     Ok(Exit::DONE)
+}
+
+/// A name that a person gives names one schedule.
+async fn refuse_taken_name(
+    handle: &Handle,
+    who: &Principal,
+    name: Option<&str>,
+) -> Result<(), Problem> {
+    let known = handle.schedules(who).await;
+    let known = known.map_err(|error| error.problem())?;
+    let is_taken = |name: &&str| known.iter().any(|one| one.name.eq_ignore_ascii_case(name));
+    let Some(name) = name.filter(|name| is_taken(name)) else {
+        return Ok(());
+    };
+    let message = format!("there is a schedule `{name}` already");
+    Err(
+        Problem::new(ErrorCode::InvalidArguments, message).fix(format!(
+            "choose another --name, or remove it: rooftree schedules rm {name}"
+        )),
+    )
+}
+
+/// A chat of a connector that is not there would get nothing.
+async fn refuse_unknown_chat(
+    handle: &Handle,
+    who: &Principal,
+    target: &str,
+) -> Result<(), Problem> {
+    let Ok(chat) = target.parse::<ChatTarget>() else {
+        return Ok(());
+    };
+    let known = handle.connectors(who).await;
+    let known = known.map_err(|error| error.problem())?;
+    if known.iter().any(|row| row.name == chat.connector) {
+        return Ok(());
+    }
+    let message = format!("there is no connector `{}`", chat.connector);
+    Err(Problem::new(ErrorCode::TaskNotFound, message)
+        .cause(format!("`{target}` is a chat of it"))
+        .fix("rooftree connectors list shows them, rooftree connectors add adds one"))
 }
 
 async fn show(
@@ -319,6 +362,9 @@ async fn run(arguments: &OneScheduleArguments, environment: &Environment) -> Res
         .run_schedule(&who, &arguments.schedule)
         .await;
     let ran = ran.map_err(|error| error.problem())?;
+    if arguments.output.is_json() {
+        return output::print(&output::json_page(&ran)?).map(|()| Exit::DONE);
+    }
     output::print(&format!("{} is due now\n", ran.name))?;
     output::print_note(environment, "`rooftree serve` runs it");
     Ok(Exit::DONE)
@@ -336,6 +382,9 @@ async fn switch(
     };
     let handle = environment.control()?;
     let changed = changed(&handle, &who, &arguments.schedule, &draft).await?;
+    if arguments.output.is_json() {
+        return output::print(&output::json_page(&changed)?).map(|()| Exit::DONE);
+    }
     let state = if changed.enabled { "on" } else { "off" };
     output::print(&format!("{} is switched {state}\n", changed.name))?;
     Ok(Exit::DONE)
@@ -351,7 +400,7 @@ async fn changed(
     match outcome.map_err(|error| error.problem())? {
         ScheduleChange::Changed(Some(info)) => Ok(*info),
         ScheduleChange::Changed(None) | ScheduleChange::Differs(_) => Err(Problem::new(
-            rooftree_protocol::ErrorCode::Conflict,
+            ErrorCode::Conflict,
             "somebody else changed the schedule at the same moment",
         )
         .fix("try again")),
@@ -368,6 +417,10 @@ async fn remove(
     let found = found.map_err(|error| error.problem())?;
     let removed = handle.remove_schedule(&who, &found.id, None).await;
     removed.map_err(|error| error.problem())?;
+    if arguments.output.is_json() {
+        let page = serde_json::json!({"removed": found.id});
+        return output::print(&output::json_page(&page)?).map(|()| Exit::DONE);
+    }
     output::print(&format!("removed {}\n", found.name))?;
     Ok(Exit::DONE)
 }

@@ -6,11 +6,14 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     reason = "a test fails by panicking, in its helpers too"
 )]
 
+mod assistant;
 mod audit;
 mod board;
+mod bot_api;
 mod commits;
 mod controls;
 mod delegation;

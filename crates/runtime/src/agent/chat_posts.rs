@@ -18,7 +18,8 @@ const RECENT: usize = 20;
 /// Where the answer of the open run is delivered; none if a client or another agent reads it.
 pub(super) fn answer_target(agent: &AgentActor) -> Option<ChatTarget> {
     let run = agent.history.run()?;
-    if run.mandate.is_some() {
+    // Another agent reads it. A schedule that an agent made has a mandate too, but no agent waits for its answer.
+    if run.mandate.is_some() && agent.session.parent.is_some() {
         return None;
     }
     let own = || agent.session.chat.as_ref().map(ChatTarget::without_reply);

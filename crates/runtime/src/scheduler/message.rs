@@ -115,7 +115,8 @@ fn place(
         cwd: row.plan.cwd.clone(),
         parent: None,
         connector_key: key,
-        chat: None,
+        // What its agents ask and what they do in background after the first answer comes to the same chat.
+        chat: row.plan.target.clone(),
         account: row.account.clone(),
         audit: None,
         at: context.now(),

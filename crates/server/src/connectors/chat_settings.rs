@@ -34,9 +34,18 @@ pub struct ChatSettings {
 }
 
 impl ChatSettings {
-    /// The settings in a row; those that cannot be read are as if they were absent, so that nothing is widened.
+    /// The settings in a row. If they cannot be read, a permission mode among them is unknown: everything is asked.
     pub fn of(settings: &Map<String, Value>) -> Self {
-        serde_json::from_value(Value::Object(settings.clone())).unwrap_or_default()
+        Self::read(settings).unwrap_or_else(|_| Self {
+            mode: Some(PermissionMode::Ask),
+            ..Self::default()
+        })
+    }
+
+    /// The settings in a row, or what cannot be read in them.
+    pub fn read(settings: &Map<String, Value>) -> Result<Self, String> {
+        let read = serde_json::from_value(Value::Object(settings.clone()));
+        read.map_err(|error| error.to_string())
     }
 
     /// How long several messages are waited for. Each request to a webhook stands alone.

@@ -7,13 +7,13 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem, Timestamp};
-use rooftree_server::connectors::check_platform;
+use rooftree_server::connectors::{ChatSettings, check_platform};
 use rooftree_store::{ConnectorFields, ConnectorRow};
 use serde_json::{Map, Value};
 
 use super::{find, secret_account, taken, write};
 use crate::{
-    commands::{auth::read_hidden_line, token::local_owner},
+    commands::{agents::note_unknown_agent, auth::read_hidden_line, token::local_owner},
     credentials::{ApiKey, Credentials},
     environment::Environment,
     exit::Exit,
@@ -122,7 +122,8 @@ struct ConnectorSettingArguments {
 
 fn mode(text: &str) -> Result<PermissionMode, String> {
     let spelled = text.replace('-', "_");
-    serde_json::from_value(Value::String(spelled)).map_err(|_| format!("`{text}` is not a mode"))
+    serde_json::from_value(Value::String(spelled))
+        .map_err(|_| format!("`{text}` is not a mode; write plan, ask, accept-edits or auto"))
 }
 
 fn setting(text: &str) -> Result<(String, Value), String> {
@@ -173,7 +174,11 @@ impl ConnectorSettingArguments {
         if !groups.is_empty() || settings.contains_key("groups") {
             settings.insert("groups".into(), groups.into());
         }
-        Ok(())
+        ChatSettings::read(settings).map(drop).map_err(|error| {
+            Problem::new(ErrorCode::InvalidArguments, "a setting cannot be read")
+                .cause(error)
+                .fix("nothing was changed; docs/connectors.md lists the settings")
+        })
     }
 }
 
@@ -226,10 +231,17 @@ pub(super) async fn add(
         output::print(&format!("{}\n", secret.reveal()))?;
         output::print_note(environment, "keep the secret now: it is not shown again");
     }
-    let next = format!(
-        "pair yourself: rooftree connectors pair {} --approver",
-        row.name
-    );
+    note_unknown_agent(environment, &row.fields.agent);
+    let next = match arguments.platform {
+        PlatformName::Webhook => format!(
+            "requests go to POST /hooks/{} while `rooftree serve` runs",
+            row.name
+        ),
+        PlatformName::Telegram | PlatformName::External => format!(
+            "pair yourself: rooftree connectors pair {} --approver",
+            row.name
+        ),
+    };
     output::print_note(environment, &next);
     Ok(Exit::DONE)
 }
@@ -244,10 +256,14 @@ pub(super) async fn set(
     let row = find(&handle, &arguments.name).await?;
     let mut fields = row.fields;
     arguments.settings.put_into(&mut fields.settings)?;
-    fields.agent = arguments.agent.unwrap_or(fields.agent);
+    let changed_agent = arguments.agent;
+    fields.agent = changed_agent.clone().unwrap_or(fields.agent);
     fields.enabled = (fields.enabled || arguments.enable) && !arguments.disable;
     write(&handle, &row.name, Some(fields), Some(row.revision)).await?;
     output::print(&format!("changed {}\n", row.name))?;
+    if let Some(agent) = changed_agent {
+        note_unknown_agent(environment, &agent);
+    }
     Ok(Exit::DONE)
 }
 
@@ -273,7 +289,7 @@ async fn tried(row: &ConnectorRow, secret: &ApiKey) -> Result<Option<String>, Pr
         let message = format!("the connector `{}` does not work", row.name);
         Problem::new(ErrorCode::InvalidArguments, message)
             .cause(why)
-            .fix("nothing was stored; check the secret and the settings")
+            .fix("nothing was stored; check the secret and the settings, or add --unchecked")
     })
 }
 

@@ -98,7 +98,10 @@ async fn shown(handle: &Handle, row: ConnectorRow) -> Result<ShownConnector, Pro
         settings: row.fields.settings,
         people: people.map_err(|error| error.problem())?,
         pending: pending.map(ShownPairing::from).collect(),
-        outbox: outbox.unwrap_or_default(),
+        outbox: outbox.unwrap_or_else(|| OutboxCounts {
+            connector: row.name.clone(),
+            ..OutboxCounts::default()
+        }),
         revision: row.revision,
         name: row.name,
     })
@@ -124,11 +127,15 @@ pub(super) async fn list(
     let rows = all(environment).await?;
     let look = listing::look(environment);
     listing::print(&rows, arguments.output.format, look, table)?;
+    note_none(&rows, environment);
+    Ok(Exit::DONE)
+}
+
+fn note_none(rows: &[ShownConnector], environment: &Environment) {
     if rows.is_empty() {
         let words = "no connectors: rooftree connectors add telegram --name home --agent lead";
         output::print_note(environment, words);
     }
-    Ok(Exit::DONE)
 }
 
 fn table(rows: &[ShownConnector]) -> TextTable {
@@ -177,13 +184,23 @@ pub(super) async fn status(
     for row in &rows {
         output::print(&page(row))?;
     }
+    note_none(&rows, environment);
     Ok(Exit::DONE)
+}
+
+/// How it is, and what would start it.
+fn health(row: &ShownConnector) -> &str {
+    match row.health.as_str() {
+        _ if !row.enabled => "disabled; rooftree connectors set NAME --enable starts it",
+        "off" => "off; rooftree serve starts it",
+        other => other,
+    }
 }
 
 fn page(row: &ShownConnector) -> String {
     let mut lines = vec![
         format!("{} ({}, agent {})", row.name, row.platform, row.agent),
-        format!("  health: {}", row.health),
+        format!("  health: {}", health(row)),
     ];
     if let Some(reason) = &row.reason {
         lines.push(format!("  why: {reason}"));
