@@ -19,7 +19,9 @@ const RECENT: usize = 20;
 pub(super) fn answer_target(agent: &AgentActor) -> Option<ChatTarget> {
     let run = agent.history.run()?;
     // Another agent reads it. A schedule that an agent made has a mandate too, but no agent waits for its answer.
-    if run.mandate.is_some() && agent.session.parent.is_some() {
+    let is_delegated = run.mandate.is_some() && agent.session.parent.is_some();
+    let mut mandate = run.mandate.iter();
+    if is_delegated || mandate.any(|mandate| mandate.expects_answer()) {
         return None;
     }
     let own = || agent.session.chat.as_ref().map(ChatTarget::without_reply);
