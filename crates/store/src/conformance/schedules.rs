@@ -26,6 +26,7 @@ list![
     an_incident_is_counted_resolved_and_silenced,
     a_schedule_that_its_failures_switched_off_is_on_the_board_until_a_person_decides,
     removing_a_schedule_removes_its_occurrences,
+    the_end_of_a_run_makes_schedules_due_that_wait_for_it,
 ];
 
 fn plan() -> SchedulePlan {
@@ -329,6 +330,64 @@ async fn the_commits_of_a_run_are_noted_in_its_occurrence(store: StoreUnderTest)
         store.schedule_usage("sch_a", later(1)).await.unwrap(),
         (0, 0.0)
     );
+}
+
+async fn waits(store: &StoreUnderTest, id: &str, on: serde_json::Value) {
+    let mut content = content(None);
+    content.plan.kind = serde_json::from_value(json!({"type": "event", "on": on})).unwrap();
+    content.plan.spec = None;
+    let written = store.write_schedule(change(id, None, Some(content)));
+    written.await.unwrap();
+}
+
+/// Begins and ends a run.
+async fn run_through(store: &StoreUnderTest, number: u128) {
+    let (session, run) = (session_id(number), run_id(number));
+    let claimed = claim(store, &session).await;
+    let events = vec![started(&session, 1, &run), ended(&session, 2, &run)];
+    store.append(&claimed, batch(events)).await.unwrap();
+}
+
+async fn the_end_of_a_run_makes_schedules_due_that_wait_for_it(store: StoreUnderTest) {
+    let ended = |of: serde_json::Value| {
+        let mut on = json!({"event": "run_ended"});
+        on.as_object_mut()
+            .unwrap()
+            .extend(of.as_object().unwrap().clone());
+        on
+    };
+    waits(&store, "sch_any", ended(json!({}))).await;
+    waits(
+        &store,
+        "sch_lead",
+        ended(json!({"agent": "Lead", "status": "completed"})),
+    )
+    .await;
+    waits(&store, "sch_failed", ended(json!({"status": "failed"}))).await;
+    waits(&store, "sch_other", ended(json!({"agent": "other"}))).await;
+    waits(
+        &store,
+        "sch_hook",
+        json!({"event": "webhook", "name": "lead"}),
+    )
+    .await;
+    open(&store, 1).await;
+    run_through(&store, 1).await;
+    let due = store.due_schedules(NOW, 9).await.unwrap();
+    let mut ids: Vec<&str> = due.iter().map(|row| row.id.as_str()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["sch_any", "sch_lead"]);
+    // Their own runs make none due.
+    for (number, row) in (2..).zip(&due) {
+        let fired = ScheduleFiring {
+            schedules: vec![row.fired_at(NOW, None)],
+            work: message_to(number, &row.id),
+            at: NOW,
+        };
+        store.fire(fired).await.unwrap();
+        run_through(&store, number).await;
+    }
+    assert!(store.due_schedules(NOW, 9).await.unwrap().is_empty());
 }
 
 fn review(due: Timestamp, incident: Option<IncidentReport>) -> OccurrenceReview {

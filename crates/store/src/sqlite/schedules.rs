@@ -3,6 +3,7 @@
 pub(crate) mod firing;
 pub(crate) mod incidents;
 pub(crate) mod occurrences;
+pub(crate) mod triggers;
 
 use rooftree_protocol::{Account, Session, Timestamp};
 use rooftree_view::board::BoardScheduleOff;

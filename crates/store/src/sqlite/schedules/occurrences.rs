@@ -17,12 +17,13 @@ const ANSWER: usize = 200;
 
 /// What an event changes in the occurrences of its run.
 pub(crate) struct OccurrenceStep {
-    run: RunId,
-    at: Timestamp,
+    pub(super) run: RunId,
+    pub(super) at: Timestamp,
     end: Option<OccurrenceResult>,
 }
 
 struct OccurrenceResult {
+    status: RunStatus,
     state: OccurrenceState,
     reason: String,
     detail: Option<String>,
@@ -46,6 +47,11 @@ impl OccurrenceStep {
             end,
         })
     }
+
+    /// How the run ended, if it did.
+    pub(super) fn ended(&self) -> Option<RunStatus> {
+        self.end.as_ref().map(|end| end.status)
+    }
 }
 
 impl OccurrenceResult {
@@ -56,6 +62,7 @@ impl OccurrenceResult {
             None => end.status.to_string(),
         };
         Self {
+            status: end.status,
             state: if is_good {
                 OccurrenceState::Completed
             } else {

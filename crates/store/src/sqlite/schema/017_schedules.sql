@@ -23,6 +23,8 @@ CREATE TABLE schedule (
 -- Only these two are read when nothing is due, however many schedules there are.
 CREATE INDEX schedule_due ON schedule (enabled, wake_at);
 CREATE INDEX schedule_owner ON schedule (tenant, person, name);
+-- Read when a run ends.
+CREATE INDEX schedule_event ON schedule (tenant, person) WHERE kind = 'event' AND enabled = 1;
 -- What a person must look at.
 CREATE INDEX schedule_off ON schedule (tenant, off_session) WHERE off_session IS NOT NULL;
 
