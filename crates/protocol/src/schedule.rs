@@ -21,7 +21,7 @@ pub struct ScheduleDraft {
     /// When it is due: `20m`, `every 2h`, `tomorrow 8:00`, `weekdays at 9`, a cron expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
-    /// What makes it due, of one of kind `event`: `webhook:NAME`.
+    /// What makes it due, of one of kind `event`: `webhook:NAME`, `run-ended`, `run-ended:AGENT` or `run-ended:AGENT:STATUS`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
     /// The time zone that is meant, such as `Europe/Berlin`.

@@ -165,6 +165,7 @@ impl BoardReader {
             usage: record.usage,
             read_upto: record.read_upto,
             undelivered: record.undelivered,
+            schedule_off: record.schedule_off,
             session: record.session,
         }
     }

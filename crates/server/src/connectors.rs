@@ -29,7 +29,9 @@ mod supervisor;
 pub use button_data::{ButtonChoice, ButtonPress};
 pub use chat_settings::ChatSettings;
 pub use delivery::{delivery_service, start_delivery};
-pub use platform_clients::{ConnectorSecretFn, check_platform, platform_client, platform_factory};
+pub use platform_clients::{
+    ConnectorSecretFn, check_platform, is_platform_known, platform_client, platform_factory,
+};
 pub use registry::{ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy};
 pub use service::{connector_service, start_connectors};
 pub use service_options::{

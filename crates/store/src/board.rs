@@ -1,7 +1,7 @@
 //! Rows of the board as a store gives them, and read marks of persons.
 
 use rooftree_protocol::{Account, Session, SessionId, Timestamp, Usage};
-use rooftree_view::board::{BoardDelivery, SessionActivity};
+use rooftree_view::board::{BoardDelivery, BoardScheduleOff, SessionActivity};
 use serde::{Deserialize, Serialize};
 
 use crate::{Inquiry, Owner};
@@ -64,6 +64,8 @@ pub struct BoardRecord {
     pub read_upto: u64,
     /// What of it could not be delivered to a chat.
     pub undelivered: Option<BoardDelivery>,
+    /// A schedule that its failures switched off, if its last run was in it.
+    pub schedule_off: Option<BoardScheduleOff>,
 }
 
 /// A session with an open run, below another one.

@@ -25,6 +25,8 @@ pub struct ConnectorRow {
     pub updated_at: Timestamp,
     /// What its poller said last.
     pub health: Option<ConnectorHealth>,
+    /// Where receiving goes on, for platforms that do not keep it.
+    pub cursor: Option<String>,
 }
 
 /// What people set of a connector. It holds no secrets: those are in the credential store.

@@ -20,8 +20,8 @@ pub use activity::{
 };
 pub use activity_step::ActivityStep;
 pub use derive::{
-    BoardClaim, BoardDelivery, BoardFacts, BoardInquiry, BoardMoment, BoardSurroundings,
-    ChildFacts, EndedChildren, ProcessEvidence, board_row,
+    BoardClaim, BoardDelivery, BoardFacts, BoardInquiry, BoardMoment, BoardScheduleOff,
+    BoardSurroundings, ChildFacts, EndedChildren, ProcessEvidence, board_row,
 };
 pub use headline::{HEADLINE_BYTES, HEADLINE_INTERVAL_MS, Headline};
 

@@ -59,7 +59,7 @@ struct ScheduleListArguments {
 
 #[derive(Args, Debug)]
 struct ScheduleAddArguments {
-    /// When: 20m, `every 2h`, `tomorrow 8:00`, `weekdays at 9`, `0 9 * * 1-5`
+    /// When: 20m, `every 2h`, `tomorrow 8:00`, `weekdays at 9`, `0 9 * * 1-5`, `on run-ended:AGENT`
     when: String,
     /// What the agent is told
     #[arg(required_unless_present = "command")]
@@ -226,10 +226,12 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
         zone: shown::system_zone(),
     };
     let is_json = arguments.output.is_json();
+    let (when, on) = time_or_event(arguments.when);
     let draft = ScheduleDraft {
         name: arguments.name,
         kind: arguments.heartbeat.then(|| "heartbeat".to_owned()),
-        when: Some(arguments.when),
+        when,
+        on,
         zone: arguments.zone,
         agent: arguments.agent,
         session: arguments.session,
@@ -303,6 +305,15 @@ async fn refuse_unknown_chat(
     Err(Problem::new(ErrorCode::TaskNotFound, message)
         .cause(format!("`{target}` is a chat of it"))
         .fix("rooftree connectors list shows them, rooftree connectors add adds one"))
+}
+
+/// `on run-ended:AGENT` names an event; everything else is a time.
+fn time_or_event(when: String) -> (Option<String>, Option<String>) {
+    let on = when.strip_prefix("on ").map(str::trim);
+    match on.filter(|on| on.starts_with("run-ended") || on.starts_with("webhook:")) {
+        Some(on) => (None, Some(on.to_owned())),
+        None => (Some(when), None),
+    }
 }
 
 async fn show(

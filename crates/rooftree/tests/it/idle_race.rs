@@ -233,6 +233,7 @@ impl ConnectorStore for Interrupted {
     passed_on! {
         fn write_connector(write: ConnectorWrite) -> Pending<ConnectorWriteOutcome>;
         fn connectors(tenant: &str) -> Pending<Vec<ConnectorRow>>;
+        fn keep_connector_cursor(tenant: &str, name: &str, cursor: String) -> Pending<()>;
         fn note_connector_health(tenant: &str, name: &str, health: ConnectorHealth) -> Pending<()>;
         fn put_chat_identity(identity: ChatIdentity, audit: Option<AuditEntry>) -> Pending<()>;
         fn remove_chat_identity(tenant: &str, connector: &str, sender: &str, audit: Option<AuditEntry>) -> Pending<bool>;

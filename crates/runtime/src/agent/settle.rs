@@ -107,7 +107,8 @@ pub(super) async fn settle(agent: &mut AgentActor, end: RunEndReason) -> Result<
         failpoint::reach_at("outbox.posted", agent.depth());
         agent.context.chats.note_posted();
     }
-    if mode == RunMode::Scheduled {
+    // A schedule may wait for the end of a run of a root session.
+    if mode == RunMode::Scheduled || agent.depth() == 0 {
         agent.context.schedule_news.tell();
     }
     if let Some((mandate, end)) = told {

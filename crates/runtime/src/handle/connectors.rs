@@ -96,6 +96,18 @@ impl Handle {
         Ok(noted.await?)
     }
 
+    /// Keeps where receiving goes on after a restart. It records what happened, so it is not audited.
+    pub async fn keep_connector_cursor(
+        &self,
+        who: &Principal,
+        name: &str,
+        cursor: String,
+    ) -> Result<(), Error> {
+        require_connector(who)?;
+        let kept = self.store.keep_connector_cursor(&who.tenant, name, cursor);
+        Ok(kept.await?)
+    }
+
     /// The senders of a connector who are paired. Only for the owner.
     pub async fn chat_identities(
         &self,

@@ -20,6 +20,8 @@ const HEARTBEAT: &str = "every 30m";
 const HEARTBEAT_RUN_TOKENS: u64 = 20_000;
 /// Tokens that a heartbeat may use within a day, if nothing else is said.
 const HEARTBEAT_DAY_TOKENS: u64 = 400_000;
+/// How events are written.
+const EVENTS: &str = "write on: webhook:NAME, run-ended, run-ended:AGENT or run-ended:AGENT:failed";
 /// Bytes of a prompt or a command.
 const LONGEST: usize = 64 * 1024;
 
@@ -129,8 +131,9 @@ fn usual_budget(kind: &ScheduleKind) -> ScheduleBudget {
 fn kind(draft: &ScheduleDraft) -> Result<ScheduleKind, Problem> {
     match (draft.kind.as_deref(), draft.on.as_deref()) {
         (None | Some("event"), Some(on)) => Ok(ScheduleKind::Event { on: event(on)? }),
-        (Some("event"), None) => Err(invalid("a schedule of kind `event` says what it waits for")
-            .fix("write on: webhook:NAME")),
+        (Some("event"), None) => {
+            Err(invalid("a schedule of kind `event` says what it waits for").fix(EVENTS))
+        }
         (Some(_), Some(_)) => Err(invalid("`on` is for schedules of kind `event`")),
         (Some("heartbeat"), None) => Ok(ScheduleKind::Heartbeat),
         (None | Some("time" | "at" | "every" | "cron"), None) => Ok(ScheduleKind::Time),
@@ -140,12 +143,30 @@ fn kind(draft: &ScheduleDraft) -> Result<ScheduleKind, Problem> {
 }
 
 fn event(on: &str) -> Result<ScheduleEvent, Problem> {
-    match on.split_once(':') {
-        Some(("webhook", name)) if !name.is_empty() => Ok(ScheduleEvent::Webhook {
-            name: name.to_owned(),
+    let (word, of) = on.split_once(':').unwrap_or((on, ""));
+    match word {
+        "webhook" if !of.is_empty() => Ok(ScheduleEvent::Webhook {
+            name: of.to_owned(),
         }),
-        _ => Err(invalid(format!("`{on}` is no event")).fix("write webhook:NAME")),
+        "run-ended" => run_ended(of),
+        _ => Err(invalid(format!("`{on}` is no event")).fix(EVENTS)),
     }
+}
+
+fn run_ended(of: &str) -> Result<ScheduleEvent, Problem> {
+    let (agent, status) = of.split_once(':').unwrap_or((of, ""));
+    let is_named = !matches!(agent, "" | "*");
+    let status = match status {
+        "" => None,
+        word => {
+            let status = serde_json::from_value(Value::String(word.to_owned()));
+            Some(status.map_err(|_| invalid(format!("no run ends as `{word}`")).fix(EVENTS))?)
+        }
+    };
+    Ok(ScheduleEvent::RunEnded {
+        agent: is_named.then(|| agent.to_owned()),
+        status,
+    })
 }
 
 fn set_times(

@@ -69,6 +69,14 @@ fn words(plan: &SchedulePlan) -> String {
         ScheduleKind::Event {
             on: ScheduleEvent::Webhook { name },
         } => format!("when the webhook {name} is called"),
+        ScheduleKind::Event {
+            on: ScheduleEvent::RunEnded { agent, status },
+        } => {
+            let of = agent.as_ref().map(|agent| format!(" of {agent}"));
+            let how = status.map(|status| format!(" as {status}"));
+            let (of, how) = (of.unwrap_or_default(), how.unwrap_or_default());
+            format!("when a run{of} ends{how}")
+        }
         ScheduleKind::Time | ScheduleKind::Heartbeat => {
             spec_of(plan).map_or_else(String::new, |spec| describe(&spec, &plan.zone))
         }

@@ -40,6 +40,8 @@ async fn rows_of_connectors_hold_no_secrets_and_keys_are_found_again() {
     };
     let noted = store.note_connector_health("default", "home", health);
     noted.await.unwrap();
+    let kept = store.keep_connector_cursor("default", "home", told.clone());
+    kept.await.unwrap();
     let code = PairingRow {
         tenant: "default".into(),
         connector: "home".into(),

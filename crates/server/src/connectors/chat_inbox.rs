@@ -207,6 +207,17 @@ impl ChatInbox {
     pub(super) async fn acknowledge(&mut self, key: &str) {
         if let Some(last) = self.acks.stored(key) {
             let _ = self.connector.acknowledge(&last).await;
+            self.keep_cursor().await;
+        }
+    }
+
+    /// A cursor that cannot be stored now is stored with the next one; what it repeats until then is known by its key.
+    async fn keep_cursor(&self) {
+        if let Some(cursor) = self.connector.cursor() {
+            let kept = self
+                .handle
+                .keep_connector_cursor(&self.us, &self.name, cursor);
+            let _ = kept.await;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Makes the client of a platform from a connector's row and its secret: Telegram, webhook, external connector.
+//! Makes the client of a platform from a connector's row and its secret: Telegram, Discord, webhook, external connector.
 
 use std::sync::Arc;
 
@@ -8,6 +8,8 @@ use rooftree_connectors::{
     WebhookConnector, WebhookInbound, WebhookOptions, WebhookOutbound, WebhookSecret,
     WebhookTemplate, WebhookTemplates, sign_body,
 };
+#[cfg(feature = "discord")]
+use rooftree_connectors::{DiscordConnector, DiscordOptions};
 use rooftree_store::ConnectorRow;
 use serde_json::{Map, Value};
 
@@ -36,8 +38,15 @@ pub fn platform_client(row: &ConnectorRow, secret: &str) -> Result<SharedConnect
     let settings = ChatSettings::of(&row.fields.settings).platform;
     let made = match row.fields.platform.as_str() {
         "telegram" => telegram(&settings, secret),
+        #[cfg(feature = "discord")]
+        "discord" => discord(&settings, secret, row.cursor.clone()),
         "webhook" => webhook(&settings, secret),
         "external" => external(&settings, secret),
+        #[cfg(not(feature = "discord"))]
+        "discord" => {
+            let words = "this program was compiled without the feature `discord`";
+            return Err(words.to_owned());
+        }
         other => {
             return Err(format!(
                 "the platform `{other}` is not known to this program"
@@ -45,6 +54,12 @@ pub fn platform_client(row: &ConnectorRow, secret: &str) -> Result<SharedConnect
         }
     };
     made.map_err(|error| error.message)
+}
+
+/// Whether this program was compiled with the client of a platform.
+pub fn is_platform_known(platform: &str) -> bool {
+    let is_discord = cfg!(feature = "discord") && platform == "discord";
+    is_discord || matches!(platform, "telegram" | "webhook" | "external")
 }
 
 /// Tries a connector's settings and secret; says who the account is, where its platform tells.
@@ -61,6 +76,20 @@ pub async fn check_platform(row: &ConnectorRow, secret: &str) -> Result<Option<S
 
 fn telegram(settings: &Map<String, Value>, token: &str) -> Result<SharedConnector, SendError> {
     Ok(Arc::new(telegram_client(settings, token)?))
+}
+
+#[cfg(feature = "discord")]
+fn discord(
+    settings: &Map<String, Value>,
+    token: &str,
+    cursor: Option<String>,
+) -> Result<SharedConnector, SendError> {
+    let defaults = DiscordOptions::default();
+    let options = DiscordOptions {
+        base_url: text(settings, "base_url").unwrap_or(defaults.base_url),
+        cursor,
+    };
+    Ok(Arc::new(DiscordConnector::new(token, options)?))
 }
 
 fn telegram_client(

@@ -163,7 +163,7 @@ impl SupervisorParts {
         claim: &WorkerClaim,
         stop: &CancellationToken,
     ) -> Option<Duration> {
-        let connector = match (self.options.factory)(row) {
+        let connector = match (self.options.factory)(&self.with_cursor(row).await) {
             Ok(connector) => connector,
             Err(reason) => {
                 self.note(row, &Health::Stopped { reason }).await;
@@ -196,6 +196,17 @@ impl SupervisorParts {
         );
         registry.remove(&row.name);
         self.after(row, end).await
+    }
+
+    /// The row with the cursor of now: it moves without a change of the row's revision.
+    async fn with_cursor(&self, row: &ConnectorRow) -> ConnectorRow {
+        let rows = self.handle.connectors(&self.us).await.unwrap_or_default();
+        let same = rows.into_iter().find(|known| known.name == row.name);
+        let cursor = same.map_or_else(|| row.cursor.clone(), |known| known.cursor);
+        ConnectorRow {
+            cursor,
+            ..row.clone()
+        }
     }
 
     fn inbox(&self, row: &ConnectorRow, connector: SharedConnector) -> ChatInbox {

@@ -145,11 +145,14 @@ async fn a_connector_is_changed_only_at_the_revision_that_is_expected(store: Sto
     };
     let noted = store.note_connector_health("default", "home", health.clone());
     noted.await.unwrap();
+    let kept = store.keep_connector_cursor("default", "home", "12".into());
+    kept.await.unwrap();
     let rows = store.connectors("default").await.unwrap();
     let [row] = rows.as_slice() else {
         panic!("{rows:?}")
     };
     assert_eq!(row.health, Some(health));
+    assert_eq!(row.cursor.as_deref(), Some("12"));
     assert_eq!(row.revision, 2, "health is not part of what it is set to");
     assert!(store.connectors("other").await.unwrap().is_empty());
     assert_eq!(

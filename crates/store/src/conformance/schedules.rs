@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::{fixture::*, list};
 use crate::{
-    AuditEntry, FiringOutcome, FiringWork, IncidentReport, IncidentState, OccurrenceFilter,
-    OccurrenceReview, OccurrenceRow, OccurrenceState, OccurrenceUpdate, ScheduleContent,
-    ScheduleFilter, ScheduleFiring, SchedulePlan, ScheduleRow, ScheduleWrite, ScheduleWriteOutcome,
-    SkippedOccurrence,
+    AuditEntry, BoardQuery, FiringOutcome, FiringWork, IncidentReport, IncidentState,
+    OccurrenceFilter, OccurrenceReview, OccurrenceRow, OccurrenceState, OccurrenceUpdate,
+    ScheduleContent, ScheduleFilter, ScheduleFiring, SchedulePlan, ScheduleRow, ScheduleWrite,
+    ScheduleWriteOutcome, SkippedOccurrence,
 };
 
 list![
@@ -24,7 +24,9 @@ list![
     the_commits_of_a_run_are_noted_in_its_occurrence,
     an_occurrence_is_reviewed_once,
     an_incident_is_counted_resolved_and_silenced,
+    a_schedule_that_its_failures_switched_off_is_on_the_board_until_a_person_decides,
     removing_a_schedule_removes_its_occurrences,
+    the_end_of_a_run_makes_schedules_due_that_wait_for_it,
 ];
 
 fn plan() -> SchedulePlan {
@@ -330,6 +332,64 @@ async fn the_commits_of_a_run_are_noted_in_its_occurrence(store: StoreUnderTest)
     );
 }
 
+async fn waits(store: &StoreUnderTest, id: &str, on: serde_json::Value) {
+    let mut content = content(None);
+    content.plan.kind = serde_json::from_value(json!({"type": "event", "on": on})).unwrap();
+    content.plan.spec = None;
+    let written = store.write_schedule(change(id, None, Some(content)));
+    written.await.unwrap();
+}
+
+/// Begins and ends a run.
+async fn run_through(store: &StoreUnderTest, number: u128) {
+    let (session, run) = (session_id(number), run_id(number));
+    let claimed = claim(store, &session).await;
+    let events = vec![started(&session, 1, &run), ended(&session, 2, &run)];
+    store.append(&claimed, batch(events)).await.unwrap();
+}
+
+async fn the_end_of_a_run_makes_schedules_due_that_wait_for_it(store: StoreUnderTest) {
+    let ended = |of: serde_json::Value| {
+        let mut on = json!({"event": "run_ended"});
+        on.as_object_mut()
+            .unwrap()
+            .extend(of.as_object().unwrap().clone());
+        on
+    };
+    waits(&store, "sch_any", ended(json!({}))).await;
+    waits(
+        &store,
+        "sch_lead",
+        ended(json!({"agent": "Lead", "status": "completed"})),
+    )
+    .await;
+    waits(&store, "sch_failed", ended(json!({"status": "failed"}))).await;
+    waits(&store, "sch_other", ended(json!({"agent": "other"}))).await;
+    waits(
+        &store,
+        "sch_hook",
+        json!({"event": "webhook", "name": "lead"}),
+    )
+    .await;
+    open(&store, 1).await;
+    run_through(&store, 1).await;
+    let due = store.due_schedules(NOW, 9).await.unwrap();
+    let mut ids: Vec<&str> = due.iter().map(|row| row.id.as_str()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, ["sch_any", "sch_lead"]);
+    // Their own runs make none due.
+    for (number, row) in (2..).zip(&due) {
+        let fired = ScheduleFiring {
+            schedules: vec![row.fired_at(NOW, None)],
+            work: message_to(number, &row.id),
+            at: NOW,
+        };
+        store.fire(fired).await.unwrap();
+        run_through(&store, number).await;
+    }
+    assert!(store.due_schedules(NOW, 9).await.unwrap().is_empty());
+}
+
 fn review(due: Timestamp, incident: Option<IncidentReport>) -> OccurrenceReview {
     OccurrenceReview {
         schedule: "sch_a".into(),
@@ -386,6 +446,60 @@ async fn an_occurrence_is_reviewed_once(store: StoreUnderTest) {
         (Some(later(7)), Some(later(7)))
     );
     assert!(store.unreviewed_occurrences(9).await.unwrap().is_empty());
+}
+
+/// The names of schedules that are off, as the board shows them.
+async fn off_on_board(store: &StoreUnderTest) -> Vec<String> {
+    let query = BoardQuery {
+        reader: Account::default(),
+        person: None,
+        agents: None,
+        rest: 0,
+        after: None,
+    };
+    let records = store.board(query).await.unwrap().records.into_iter();
+    let off = records.filter_map(|record| record.schedule_off);
+    off.map(|off| format!("{}: {}", off.name, off.reason))
+        .collect()
+}
+
+async fn switch_off(store: &StoreUnderTest, due: Timestamp) {
+    let disabled = OccurrenceReview {
+        disable: Some("10 failures".into()),
+        ..review(due, None)
+    };
+    assert!(store.review_occurrence(disabled).await.unwrap());
+}
+
+async fn a_schedule_that_its_failures_switched_off_is_on_the_board_until_a_person_decides(
+    store: StoreUnderTest,
+) {
+    let row = added(&store, "sch_a", Some(NOW)).await;
+    let posted = firing(&row, message_to(1, "once"));
+    store.fire(posted).await.unwrap();
+    // The last due time has no session: the one before has.
+    let row = store.schedule("sch_a").await.unwrap().unwrap();
+    let due = row.next_due.unwrap();
+    store.fire(firing(&row, skip(true))).await.unwrap();
+    assert!(off_on_board(&store).await.is_empty());
+    switch_off(&store, due).await;
+    assert_eq!(off_on_board(&store).await, ["morning: 10 failures"]);
+    let write = async |enabled, reason: Option<&str>| {
+        let row = store.schedule("sch_a").await.unwrap().unwrap();
+        let content = ScheduleContent {
+            name: "evening".into(),
+            enabled,
+            disabled_reason: reason.map(str::to_owned),
+            ..content(row.next_due)
+        };
+        let write = change("sch_a", Some(row.revision), Some(content));
+        store.write_schedule(write).await.unwrap();
+        off_on_board(&store).await
+    };
+    let other_name = write(false, Some("10 failures")).await;
+    assert_eq!(other_name, ["evening: 10 failures"]);
+    assert!(write(false, None).await.is_empty(), "paused by a person");
+    assert!(write(true, None).await.is_empty(), "resumed");
 }
 
 async fn an_incident_is_counted_resolved_and_silenced(store: StoreUnderTest) {

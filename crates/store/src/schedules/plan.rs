@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooftree_protocol::{ChatTarget, Mandate, SessionId};
+use rooftree_protocol::{ChatTarget, Mandate, RunStatus, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,6 +99,16 @@ pub enum ScheduleEvent {
     Webhook {
         /// By which name.
         name: String,
+    },
+    /// A run of a root session of its owner ended. One that a schedule of kind `event` began does not count: there are no
+    /// circles.
+    RunEnded {
+        /// Whose run; none: of any agent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// How it ended; none: however it did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<RunStatus>,
     },
 }
 

@@ -18,7 +18,10 @@ use super::{
     inbox::{self, EncodedPost, PlacedMessage},
     inbox_counters::RecipientFilter,
     inquiries, outbox, rules,
-    schedules::occurrences::{self, OccurrenceStep},
+    schedules::{
+        occurrences::{self, OccurrenceStep},
+        triggers,
+    },
     shared_text, tasks,
     usage::{self, UsageEntry},
 };
@@ -208,6 +211,7 @@ pub(crate) fn append(
     }
     for step in &sealed.occurrences {
         occurrences::note(connection, step)?;
+        triggers::run_ended(connection, place.number, step)?;
     }
     for task in &batch.tasks {
         tasks::put(connection, task)?;

@@ -9,11 +9,11 @@ use rooftree_protocol::{SessionId, Timestamp, Usage};
 use rooftree_view::board::SessionActivity;
 use rusqlite::{Connection, Row, named_params, params};
 
-use super::{activity, claims, column, inquiries, outbox, read_marks, sessions};
+use super::{activity, claims, column, inquiries, outbox, read_marks, schedules, sessions};
 use crate::{BoardChild, BoardCursor, BoardQuery, BoardRecord, BoardRecords, Error, Inquiry};
 
 /// Root sessions that ask for attention, each by an index of its own.
-const URGENT: [&str; 6] = [
+const URGENT: [&str; 7] = [
     "SELECT coalesce(root_number, number) FROM session INDEXED BY session_run WHERE run IS NOT NULL AND tenant = :tenant",
     "SELECT coalesce(s.root_number, s.number) FROM mailbox m JOIN session s ON s.number = m.session
      WHERE m.waits = 1 AND s.tenant = :tenant",
@@ -23,6 +23,8 @@ const URGENT: [&str; 6] = [
     "SELECT coalesce(root_number, number) FROM session INDEXED BY session_pinned WHERE pinned_at IS NOT NULL AND tenant = :tenant",
     "SELECT coalesce(s.root_number, s.number) FROM outbox o INDEXED BY outbox_undelivered JOIN session s ON s.id = o.session
      WHERE o.state IN ('unknown', 'dead') AND o.tenant = :tenant",
+    "SELECT s.number FROM schedule p INDEXED BY schedule_off JOIN session s ON s.id = p.off_session
+     WHERE p.off_session IS NOT NULL AND p.tenant = :tenant",
 ];
 
 /// The others, the latest first: of a whole tenant, or of one person.
@@ -218,6 +220,7 @@ impl BoardReading<'_> {
             children_failed,
             usage: self.used(number)?,
             undelivered: outbox::undelivered(self.connection, &session)?,
+            schedule_off: schedules::switched_off(self.connection, &session)?,
             read_upto: read_marks::upto(self.connection, reader, number)?,
             session,
         }))
@@ -283,7 +286,7 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let connection = connect::writer(&directory.path().join("rooftree.db")).unwrap();
         let [of_tenant, of_person] = REST;
-        let [open, mail, asked, failed, pinned, undelivered] = URGENT;
+        let [open, mail, asked, failed, pinned, undelivered, schedule_off] = URGENT;
         let table = [
             (open, "session_run"),
             (mail, "mailbox_waits"),
@@ -291,6 +294,7 @@ mod tests {
             (failed, "session_failed"),
             (pinned, "session_pinned"),
             (undelivered, "outbox_undelivered"),
+            (schedule_off, "schedule_off (tenant=? AND off_session>"),
             (of_tenant, "session_rested (tenant=? AND rested_at"),
             (
                 of_person,

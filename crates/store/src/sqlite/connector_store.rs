@@ -33,6 +33,11 @@ impl ConnectorStore for SqliteStore {
         self.write(move |connection| connectors::note_health(connection, &tenant, &name, &health))
     }
 
+    fn keep_connector_cursor(&self, tenant: &str, name: &str, cursor: String) -> Pending<()> {
+        let (tenant, name) = (tenant.to_owned(), name.to_owned());
+        self.write(move |connection| connectors::keep_cursor(connection, &tenant, &name, &cursor))
+    }
+
     fn put_chat_identity(&self, identity: ChatIdentity, audit: Option<AuditEntry>) -> Pending<()> {
         self.write(move |connection| identities::put(connection, &identity, audit.as_ref()))
     }

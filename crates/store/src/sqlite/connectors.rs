@@ -33,7 +33,8 @@ pub(crate) fn write(
         by: write.by.clone(),
         created_at: known.as_ref().map_or(write.at, |known| known.created_at),
         updated_at: write.at,
-        health: known.and_then(|known| known.health),
+        health: known.as_ref().and_then(|known| known.health.clone()),
+        cursor: known.and_then(|known| known.cursor),
     });
     match &written {
         Some(row) => put(connection, row)?,
@@ -65,6 +66,19 @@ pub(crate) fn note_health(
     connection
         .prepare_cached("UPDATE connector SET health = ?3 WHERE tenant = ?1 AND name = ?2")?
         .execute(params![tenant, name, serde_json::to_string(health)?])?;
+    Ok(())
+}
+
+/// Keeps where receiving goes on.
+pub(crate) fn keep_cursor(
+    connection: &Connection,
+    tenant: &str,
+    name: &str,
+    cursor: &str,
+) -> Result<(), Error> {
+    connection
+        .prepare_cached("UPDATE connector SET cursor = ?3 WHERE tenant = ?1 AND name = ?2")?
+        .execute(params![tenant, name, cursor])?;
     Ok(())
 }
 
@@ -138,5 +152,6 @@ fn read(row: &Row<'_>) -> Result<ConnectorRow, Error> {
         created_at: Timestamp(row.get("created_at")?),
         updated_at: Timestamp(row.get("updated_at")?),
         health: column::json(row, "health")?,
+        cursor: row.get("cursor")?,
     })
 }

@@ -3,8 +3,10 @@
 pub(crate) mod firing;
 pub(crate) mod incidents;
 pub(crate) mod occurrences;
+pub(crate) mod triggers;
 
-use rooftree_protocol::{Account, Timestamp};
+use rooftree_protocol::{Account, Session, Timestamp};
+use rooftree_view::board::BoardScheduleOff;
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::{audit, column};
@@ -66,13 +68,18 @@ fn changed(
     }
 }
 
+/// Invariant: what its failures switched off stays so on the board until a person switches it on or off.
 fn put(connection: &Connection, row: &ScheduleRow) -> Result<(), Error> {
     connection
         .prepare_cached(
             "INSERT OR REPLACE INTO schedule (id, tenant, person, revision, name, kind, plan, enabled, disabled_reason,
-                 next_due, wake_at, streak, attempts, gate_state, made_by, created_at, updated_at)
+                 next_due, wake_at, streak, attempts, gate_state, made_by, created_at, updated_at, off_session, off_at)
              VALUES (:id, :tenant, :person, :revision, :name, :kind, :plan, :enabled, :disabled_reason,
-                 :next_due, :wake_at, :streak, :attempts, :gate_state, :made_by, :created_at, :updated_at)",
+                 :next_due, :wake_at, :streak, :attempts, :gate_state, :made_by, :created_at, :updated_at,
+                 (SELECT off_session FROM schedule
+                     WHERE id = :id AND NOT :enabled AND disabled_reason IS :disabled_reason),
+                 (SELECT off_at FROM schedule
+                     WHERE id = :id AND NOT :enabled AND disabled_reason IS :disabled_reason))",
         )?
         .execute(named_params! {
             ":id": row.id,
@@ -160,6 +167,32 @@ pub(crate) fn next_due(connection: &Connection) -> Result<Option<Timestamp>, Err
         )?
         .query_row([], |row| row.get(0))?;
     Ok(next.map(Timestamp))
+}
+
+/// A schedule that its failures switched off, if its last run was in this session.
+pub(crate) fn switched_off(
+    connection: &Connection,
+    session: &Session,
+) -> Result<Option<BoardScheduleOff>, Error> {
+    let found = connection
+        .prepare_cached(
+            "SELECT id, name, coalesce(disabled_reason, ''), off_at, count(*) OVER ()
+             FROM schedule INDEXED BY schedule_off
+             WHERE tenant = ?1 AND off_session = ?2 ORDER BY off_at, id LIMIT 1",
+        )?
+        .query_row(
+            params![session.account.tenant, session.id.as_str()],
+            |row| {
+                Ok(BoardScheduleOff {
+                    id: row.get(0)?,
+                    name: row.get(1)?,
+                    reason: row.get(2)?,
+                    since: Timestamp(row.get(3)?),
+                    count: column::unsigned(row.get(4)?),
+                })
+            },
+        );
+    Ok(found.optional()?)
 }
 
 /// Looks at a schedule later than at its due time, if it is as it was read.

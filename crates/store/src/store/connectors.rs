@@ -26,6 +26,9 @@ pub trait ConnectorStore: Send + Sync {
         health: ConnectorHealth,
     ) -> Pending<()>;
 
+    /// Keeps where receiving goes on after a restart. It is no change of its revision.
+    fn keep_connector_cursor(&self, tenant: &str, name: &str, cursor: String) -> Pending<()>;
+
     /// Adds or changes an identity. Refused if the connector or the person is not there, or he is disabled.
     fn put_chat_identity(&self, identity: ChatIdentity, audit: Option<AuditEntry>) -> Pending<()>;
 

@@ -36,6 +36,8 @@ pub struct BoardFacts {
     pub read_upto: u64,
     /// What of it could not be delivered to a chat.
     pub undelivered: Option<BoardDelivery>,
+    /// A schedule that its failures switched off, if its last run was in it.
+    pub schedule_off: Option<BoardScheduleOff>,
 }
 
 /// Messages of a session to a chat that were given up, or may or may not have arrived.
@@ -50,6 +52,21 @@ pub struct BoardDelivery {
     /// How many there are.
     pub count: u64,
     /// Since when it is given up.
+    pub since: Timestamp,
+}
+
+/// Schedules that their failures switched off, whose last run was in one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoardScheduleOff {
+    /// The first of them.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Why it is off.
+    pub reason: String,
+    /// How many there are.
+    pub count: u64,
+    /// Since when it is off.
     pub since: Timestamp,
 }
 
@@ -292,6 +309,7 @@ fn reasons(facts: &BoardFacts, now: Timestamp) -> Vec<BoardReason> {
     why.extend(failure(facts));
     why.extend(changed_tool(facts));
     why.extend(failed_delivery(facts));
+    why.extend(schedule_off(facts));
     why.sort_by_key(|why| why.since);
     why
 }
@@ -336,11 +354,8 @@ fn inquiry_reason(inquiry: &BoardInquiry) -> Option<BoardReason> {
 
 fn failed_delivery(facts: &BoardFacts) -> Option<BoardReason> {
     let undelivered = facts.undelivered.as_ref()?;
-    let more = match undelivered.count {
-        0 | 1 => String::new(),
-        count => format!(" (and {} more)", count - 1),
-    };
-    let title = format!("{}: {}{more}", undelivered.target, undelivered.error);
+    let (target, error) = (&undelivered.target, &undelivered.error);
+    let title = format!("{target}: {error}{}", and_more(undelivered.count));
     Some(BoardReason {
         kind: BoardReasonKind::FailedDelivery,
         id: undelivered.id.clone(),
@@ -348,6 +363,25 @@ fn failed_delivery(facts: &BoardFacts) -> Option<BoardReason> {
         by: facts.session.agent.clone(),
         since: undelivered.since,
     })
+}
+
+fn schedule_off(facts: &BoardFacts) -> Option<BoardReason> {
+    let off = facts.schedule_off.as_ref()?;
+    let title = format!("{}: {}{}", off.name, off.reason, and_more(off.count));
+    Some(BoardReason {
+        kind: BoardReasonKind::ScheduleOff,
+        id: off.id.clone(),
+        title: short(&title),
+        by: facts.session.agent.clone(),
+        since: off.since,
+    })
+}
+
+fn and_more(count: u64) -> String {
+    match count {
+        0 | 1 => String::new(),
+        count => format!(" (and {} more)", count - 1),
+    }
 }
 
 /// The failure of the last run, as long as it was not seen and no other run has begun.

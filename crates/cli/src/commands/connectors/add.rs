@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem, Timestamp};
-use rooftree_server::connectors::{ChatSettings, check_platform};
+use rooftree_server::connectors::{ChatSettings, check_platform, is_platform_known};
 use rooftree_store::{ConnectorFields, ConnectorRow};
 use serde_json::{Map, Value};
 
@@ -25,6 +25,8 @@ use crate::{
 pub(super) enum PlatformName {
     /// A bot of Telegram
     Telegram,
+    /// A bot of Discord; only in a program that was compiled with the feature `discord`
+    Discord,
     /// Signed HTTP requests, in and out
     Webhook,
     /// A program of your own that speaks the connector contract
@@ -35,6 +37,7 @@ impl PlatformName {
     fn word(self) -> &'static str {
         match self {
             Self::Telegram => "telegram",
+            Self::Discord => "discord",
             Self::Webhook => "webhook",
             Self::External => "external",
         }
@@ -106,7 +109,7 @@ struct ConnectorSettingArguments {
     /// Give each person of a group a session of his own
     #[arg(long)]
     per_user: bool,
-    /// Telegram: the address of the Bot API
+    /// Telegram and Discord: the address of the API
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// Telegram: let Telegram call this address instead of polling: https://…/hooks/NAME
@@ -188,6 +191,7 @@ pub(super) async fn add(
     environment: &Environment,
 ) -> Result<Exit, Problem> {
     let who = local_owner()?.principal;
+    require_platform(arguments.platform)?;
     let handle = environment.control()?;
     if find(&handle, &arguments.name).await.is_ok() {
         return Err(taken(&arguments.name));
@@ -215,6 +219,7 @@ pub(super) async fn add(
         created_at: Timestamp::default(),
         updated_at: Timestamp::default(),
         health: None,
+        cursor: None,
     };
     let account = if arguments.unchecked {
         None
@@ -237,13 +242,23 @@ pub(super) async fn add(
             "requests go to POST /hooks/{} while `rooftree serve` runs",
             row.name
         ),
-        PlatformName::Telegram | PlatformName::External => format!(
+        PlatformName::Telegram | PlatformName::Discord | PlatformName::External => format!(
             "pair yourself: rooftree connectors pair {} --approver",
             row.name
         ),
     };
     output::print_note(environment, &next);
     Ok(Exit::DONE)
+}
+
+/// Refuses a platform before its secret is asked for.
+fn require_platform(platform: PlatformName) -> Result<(), Problem> {
+    if is_platform_known(platform.word()) {
+        return Ok(());
+    }
+    let message = format!("this program has no connector for {}", platform.word());
+    let fix = "compile it with `--features discord`, or write a program of your own: docs/connectors.md, External";
+    Err(Problem::new(ErrorCode::InvalidArguments, message).fix(fix))
 }
 
 /// Changes a connector.

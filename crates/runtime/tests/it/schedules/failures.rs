@@ -2,9 +2,10 @@
 
 use rooftree_protocol::{AgentDefinition, Limits, ScheduleDraft};
 use rooftree_providers::scripted::{ScriptEntry, ScriptedFailureKind, fail, say};
-use rooftree_runtime::Clock;
+use rooftree_runtime::{BoardFilter, Clock};
 use rooftree_store::IncidentState;
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, owner};
+use rooftree_view::board::BoardReasonKind;
 
 use super::fixture::{add, draft, history, live, pass, quiet, scheduled, states};
 
@@ -53,6 +54,20 @@ async fn incident(runtime: &TestRuntime, id: &str) -> (IncidentState, u64) {
     (found.state, found.count)
 }
 
+/// The schedules that the board says are switched off.
+async fn off_on_board(runtime: &TestRuntime) -> Vec<String> {
+    let filter = BoardFilter::default();
+    let page = runtime
+        .handle
+        .queries(&owner())
+        .board(filter)
+        .await
+        .unwrap();
+    let reasons = page.rows.into_iter().flat_map(|row| row.why);
+    let off = reasons.filter(|why| why.kind == BoardReasonKind::ScheduleOff);
+    off.map(|why| why.id).collect()
+}
+
 #[tokio::test]
 async fn ten_failures_in_a_row_switch_a_schedule_off() {
     let refusals = (0..20).map(|_| fail(ScriptedFailureKind::Refused));
@@ -77,6 +92,7 @@ async fn ten_failures_in_a_row_switch_a_schedule_off() {
             .starts_with("10 failures in a row")
     );
     assert_eq!(history(&runtime, &added.id).await.len(), 10);
+    assert_eq!(off_on_board(&runtime).await, [added.id.as_str()]);
     let on = ScheduleDraft {
         enabled: Some(true),
         ..ScheduleDraft::default()
@@ -88,6 +104,7 @@ async fn ten_failures_in_a_row_switch_a_schedule_off() {
         .unwrap();
     let row = runtime.store().schedule(&added.id).await.unwrap().unwrap();
     assert_eq!((row.enabled, row.streak), (true, 0));
+    assert!(off_on_board(&runtime).await.is_empty());
     runtime.close().await;
 }
 

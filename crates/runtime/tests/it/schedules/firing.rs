@@ -228,3 +228,35 @@ async fn a_schedule_that_waits_for_an_event_fires_when_it_happens() {
     wait(|| async { states(&runtime, &added.id).await == ["completed"] }).await;
     runtime.close().await;
 }
+
+#[tokio::test]
+async fn a_schedule_that_waits_for_runs_fires_when_one_ends_and_not_for_its_own() {
+    let runtime = scheduled([say("Done.").times(9)]).build();
+    let waiting = |name: &str, on: &str| ScheduleDraft {
+        name: Some(name.into()),
+        when: None,
+        on: Some(on.into()),
+        ..draft("")
+    };
+    let any = add(&runtime, &waiting("any", "run-ended:lead")).await;
+    assert_eq!(any.words, "when a run of lead ends");
+    let failed = add(&runtime, &waiting("failed", "run-ended:*:failed")).await;
+    let session = runtime.post("Hello.").await;
+    runtime.wait_for_event(&session, "run.completed").await;
+    wait(|| async { states(&runtime, &any.id).await == ["completed"] }).await;
+    live(&runtime, 600, 60).await;
+    assert_eq!(states(&runtime, &any.id).await, ["completed"]);
+    assert!(history(&runtime, &failed.id).await.is_empty());
+    let handle = &runtime.handle;
+    for on in ["run-ended:lead:soon", "run-begun", "webhook:"] {
+        let defaults = rooftree_runtime::ScheduleDefaults {
+            agent: "lead".into(),
+            cwd: runtime.path().to_owned(),
+            zone: "UTC".into(),
+        };
+        let (who, draft) = (owner(), waiting("no", on));
+        let refused = handle.add_schedule(&who, &draft, defaults).await;
+        assert!(refused.is_err(), "{on}");
+    }
+    runtime.close().await;
+}

@@ -46,8 +46,8 @@ pub fn with_connectors(
     let fake = platform.clone();
     let factory: ConnectorFactory = Arc::new(move |row| {
         let connector: SharedConnector = match row.fields.platform.as_str() {
-            "telegram" => Arc::new(FakeConnector::new(&fake, "telegram")),
-            "webhook" => Arc::new(FakeConnector::new(&fake, "webhook")),
+            "telegram" => Arc::new(FakeConnector::new(&fake, "telegram", row.cursor.clone())),
+            "webhook" => Arc::new(FakeConnector::new(&fake, "webhook", row.cursor.clone())),
             other => return Err(format!("no token for {other}")),
         };
         Ok(connector)

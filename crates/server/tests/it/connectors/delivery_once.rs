@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use rooftree_server::connectors::is_platform_known;
 use rooftree_testkit::scripted::say;
 use serde_json::json;
 
@@ -37,6 +38,32 @@ async fn what_was_stored_but_not_acknowledged_comes_again_and_changes_nothing() 
         0,
         "nothing was asked twice"
     );
+}
+
+#[tokio::test]
+async fn a_client_goes_on_where_the_one_before_it_acknowledged() {
+    let scene = ChatScene::start(plan([say("ok").times(99)])).await;
+    scene.pair("7", "owner", false).await;
+    for key in ["1", "2"] {
+        scene.platform.deliver(direct(key, "7", "hello"));
+        scene.acknowledged(key).await;
+    }
+    let is_kept = || async {
+        let rows = scene.runtime.store().connectors("default").await.unwrap();
+        let home = rows.into_iter().find(|row| row.name == "home")?;
+        (home.cursor.as_deref() == Some("2")).then_some(())
+    };
+    scene.until("the stored cursor", is_kept).await;
+    let scene = scene.restarted(plan([say("late").times(99)])).await;
+    scene.platform.deliver(direct("3", "7", "/status"));
+    scene.acknowledged("3").await;
+    assert_eq!(scene.platform.cursors(), [None, Some("2".into())]);
+}
+
+#[test]
+fn discord_is_known_only_to_a_program_that_was_compiled_with_it() {
+    assert_eq!(is_platform_known("discord"), cfg!(feature = "discord"));
+    assert!(is_platform_known("telegram") && !is_platform_known("pigeon"));
 }
 
 #[tokio::test]

@@ -30,6 +30,8 @@ struct FakeState {
     downloads: usize,
     receivers: usize,
     refuse_acknowledgements: bool,
+    /// The cursors that clients were made with.
+    cursors: Vec<Option<String>>,
 }
 
 impl FakePlatform {
@@ -53,6 +55,11 @@ impl FakePlatform {
     /// From now on acknowledgements get lost, as if the process died before them.
     pub fn lose_acknowledgements(&self, lose: bool) {
         self.with(|state| state.refuse_acknowledgements = lose);
+    }
+
+    /// The cursors that clients were made with, in order.
+    pub fn cursors(&self) -> Vec<Option<String>> {
+        self.with(|state| state.cursors.clone())
     }
 
     pub fn waiting(&self) -> Vec<String> {
@@ -90,7 +97,8 @@ pub struct FakeConnector {
 }
 
 impl FakeConnector {
-    pub fn new(platform: &Arc<FakePlatform>, name: &'static str) -> Self {
+    pub fn new(platform: &Arc<FakePlatform>, name: &'static str, cursor: Option<String>) -> Self {
+        platform.with(|state| state.cursors.push(cursor));
         Self {
             platform: platform.clone(),
             last: Mutex::default(),
@@ -161,6 +169,10 @@ impl Connector for FakeConnector {
             state.acknowledged.extend(stored);
             Ok(())
         })
+    }
+
+    fn cursor(&self) -> Option<String> {
+        self.platform.acknowledged().last().cloned()
     }
 
     fn split(&self, markdown: &str) -> Vec<OutboundPart> {

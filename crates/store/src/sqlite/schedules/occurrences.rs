@@ -17,12 +17,13 @@ const ANSWER: usize = 200;
 
 /// What an event changes in the occurrences of its run.
 pub(crate) struct OccurrenceStep {
-    run: RunId,
-    at: Timestamp,
+    pub(super) run: RunId,
+    pub(super) at: Timestamp,
     end: Option<OccurrenceResult>,
 }
 
 struct OccurrenceResult {
+    status: RunStatus,
     state: OccurrenceState,
     reason: String,
     detail: Option<String>,
@@ -46,6 +47,11 @@ impl OccurrenceStep {
             end,
         })
     }
+
+    /// How the run ended, if it did.
+    pub(super) fn ended(&self) -> Option<RunStatus> {
+        self.end.as_ref().map(|end| end.status)
+    }
 }
 
 impl OccurrenceResult {
@@ -56,6 +62,7 @@ impl OccurrenceResult {
             None => end.status.to_string(),
         };
         Self {
+            status: end.status,
             state: if is_good {
                 OccurrenceState::Completed
             } else {
@@ -219,6 +226,9 @@ pub(crate) fn review(connection: &Connection, review: &OccurrenceReview) -> Resu
     if !is_new {
         return Ok(false);
     }
+    if review.disable.is_some() {
+        show_off(connection, review)?;
+    }
     connection
         .prepare_cached(
             "UPDATE schedule SET streak = ?2, attempts = ?3, gate_state = coalesce(?4, gate_state),
@@ -242,6 +252,20 @@ pub(crate) fn review(connection: &Connection, review: &OccurrenceReview) -> Resu
         outbox::post(connection, post)?;
     }
     Ok(true)
+}
+
+/// Remembers where it is shown that a schedule is switched off: in the tree of the last session that it had.
+fn show_off(connection: &Connection, review: &OccurrenceReview) -> Result<(), Error> {
+    connection
+        .prepare_cached(
+            "UPDATE schedule SET off_at = ?2, off_session =
+                 (SELECT root.id FROM occurrence o JOIN session s ON s.id = o.session
+                      JOIN session root ON root.number = coalesce(s.root_number, s.number)
+                  WHERE o.schedule = ?1 ORDER BY o.due DESC LIMIT 1)
+             WHERE id = ?1 AND enabled = 1",
+        )?
+        .execute(params![review.schedule, review.at.0])?;
+    Ok(())
 }
 
 fn all(mut rows: rusqlite::Rows<'_>) -> Result<Vec<OccurrenceRow>, Error> {

@@ -9,6 +9,8 @@ CREATE TABLE schedule (
     plan             TEXT    NOT NULL,   -- all else of it, as JSON
     enabled          INTEGER NOT NULL,
     disabled_reason  TEXT,
+    off_session      TEXT,               -- where its failures are shown; NULL unless they switched it off
+    off_at           INTEGER,            -- since when they have
     next_due         INTEGER,            -- the next due time; NULL: none
     wake_at          INTEGER,            -- when it is looked at next: the due time, or later if it was put off
     streak           INTEGER NOT NULL DEFAULT 0,   -- failures in a row
@@ -21,6 +23,10 @@ CREATE TABLE schedule (
 -- Only these two are read when nothing is due, however many schedules there are.
 CREATE INDEX schedule_due ON schedule (enabled, wake_at);
 CREATE INDEX schedule_owner ON schedule (tenant, person, name);
+-- Read when a run ends.
+CREATE INDEX schedule_event ON schedule (tenant, person) WHERE kind = 'event' AND enabled = 1;
+-- What a person must look at.
+CREATE INDEX schedule_off ON schedule (tenant, off_session) WHERE off_session IS NOT NULL;
 
 -- Occurrences: one row per due time, whichever process it was that saw it first.
 CREATE TABLE occurrence (

@@ -11,6 +11,7 @@ CREATE TABLE connector (
     created_at  INTEGER NOT NULL,
     updated_at  INTEGER NOT NULL,
     health      TEXT,               -- what its poller said last, as JSON
+    cursor      TEXT,               -- where receiving goes on, for platforms that do not keep it
     PRIMARY KEY (tenant, name)
 ) STRICT, WITHOUT ROWID;
 

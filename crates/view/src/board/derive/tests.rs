@@ -144,6 +144,7 @@ fn facts(bodies: Vec<EventBody>) -> BoardFacts {
         usage: Usage::none(),
         read_upto: 0,
         undelivered: None,
+        schedule_off: None,
     }
 }
 
@@ -600,4 +601,28 @@ fn a_message_that_could_not_be_delivered_needs_a_person() {
     };
     assert_eq!(why.kind, BoardReasonKind::FailedDelivery);
     assert_eq!(why.title, "telegram:1: the bot was blocked (and 2 more)");
+}
+
+#[test]
+fn a_schedule_that_its_failures_switched_off_needs_a_person() {
+    let facts = BoardFacts {
+        schedule_off: Some(BoardScheduleOff {
+            id: "sch_1".into(),
+            name: "morning".into(),
+            reason: "10 failures in a row".into(),
+            count: 1,
+            since: NOW,
+        }),
+        ..facts(Vec::new())
+    };
+    let row = row(&facts);
+    assert_eq!(row.state, BoardState::NeedsYou);
+    let [why] = row.why.as_slice() else {
+        panic!("{:?}", row.why)
+    };
+    assert_eq!(
+        (why.kind, why.id.as_str()),
+        (BoardReasonKind::ScheduleOff, "sch_1")
+    );
+    assert_eq!(why.title, "morning: 10 failures in a row");
 }
