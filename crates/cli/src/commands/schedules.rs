@@ -9,6 +9,7 @@ use rooftree_protocol::{Principal, Problem, ScheduleDraft};
 use rooftree_runtime::{Handle, ScheduleChange, ScheduleDefaults};
 use serde::Serialize;
 
+pub use self::shown::system_zone;
 use self::shown::{history_table, page, preview_page, table};
 use crate::{
     commands::token::local_owner,
