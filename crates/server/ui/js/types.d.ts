@@ -3119,7 +3119,7 @@ export type ScheduleDraft = {
   "kind"?: string | null;
   /** When it is due: `20m`, `every 2h`, `tomorrow 8:00`, `weekdays at 9`, a cron expression. */
   "when"?: string | null;
-  /** What makes it due, of one of kind `event`: `webhook:NAME`. */
+  /** What makes it due, of one of kind `event`: `webhook:NAME`, `run-ended`, `run-ended:AGENT` or `run-ended:AGENT:STATUS`. */
   "on"?: string | null;
   /** The time zone that is meant, such as `Europe/Berlin`. */
   "zone"?: string | null;
