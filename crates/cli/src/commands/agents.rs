@@ -3,6 +3,7 @@
 mod edit;
 pub mod effective;
 mod import;
+mod import_schedules;
 mod list;
 mod location;
 mod new;
@@ -80,7 +81,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Action::Validate(arguments) => validate::execute(&arguments, environment),
         Action::Test(arguments) => test_agent::execute(arguments, environment).await,
         Action::Import(arguments) => {
-            let work = async { import::execute(&arguments, environment) };
+            let work = import::execute(&arguments, environment);
             let path = arguments.path.display();
             environment.change_files("agent.import", path, work).await
         }

@@ -7,6 +7,7 @@ use rooftree_protocol::{ChatTarget, ErrorCode, Principal, Problem, ScheduleDraft
 use rooftree_runtime::{Handle, ScheduleChange, ScheduleDefaults};
 use serde::Serialize;
 
+pub use self::shown::system_zone;
 use self::shown::{history_table, page, preview_page, table};
 use crate::{
     commands::{agents::note_unknown_agent, token::local_owner},

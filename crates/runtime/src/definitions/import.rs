@@ -4,11 +4,12 @@
 //! code as every other file. What has no name with us is said, with what can be done about it.
 
 mod daycare;
+mod daycare_tasks;
 mod goose;
 
 use std::path::{Path, PathBuf};
 
-use rooftree_protocol::{AgentDialect, DefinitionLevel, DefinitionSource};
+use rooftree_protocol::{AgentDialect, DefinitionLevel, DefinitionSource, ScheduleDraft};
 
 use super::{
     DefinitionLibrary, LoadedDefinitions,
@@ -40,6 +41,11 @@ impl DefinitionLibrary {
     /// Reads the directory of daycare: its prompts, its permanent agents, its tasks.
     pub fn import_daycare(&self, path: &Path) -> LoadedDefinitions {
         self.understood(daycare::house(path))
+    }
+
+    /// When the tasks of the directory of daycare are due, each for the agent that it becomes.
+    pub fn import_daycare_schedules(&self, path: &Path) -> Vec<ScheduleDraft> {
+        daycare_tasks::schedules(path)
     }
 }
 

@@ -13,7 +13,10 @@ use rooftree_runtime::definitions::{
 };
 use serde_json::Value;
 
-use super::location::{AgentFileLocation, write_new};
+use super::{
+    import_schedules,
+    location::{AgentFileLocation, write_new},
+};
 use crate::{
     configured_models::ConfiguredModels, environment::Environment, exit::Exit, failure, output,
     project_agents, settings, terminal::run_text::counted, trust,
@@ -45,7 +48,7 @@ enum AgentImportSource {
 }
 
 /// Reads them, says what was lost, and writes files that were not there.
-pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
+pub async fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit, Problem> {
     let path = environment.cwd.join(&arguments.path);
     if !path.exists() {
         return Err(Problem::new(
@@ -93,6 +96,9 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
                 );
             }
         }
+    }
+    if arguments.program == AgentImportSource::Daycare {
+        failed += import_schedules::execute(&library, &path, environment).await?;
     }
     output::print_note(environment, &format!("imported {}", counted(made, "agent")));
     if made == 0 && failed == 0 {

@@ -105,7 +105,15 @@ fn agents_of_other_programs_become_files_of_our_own() {
         .with("theirs/builder.md", opencode)
         .with("theirs/tidy.yaml", goose)
         .with("theirs/scan.md", "You scan.")
-        .with("theirs/cared/SOUL.md", "You care.");
+        .with("theirs/cared/SOUL.md", "You care.")
+        .with(
+            "theirs/cared/cron/digest/TASK.md",
+            "---\nschedule: 0 7 * * *\n---\nSummarise.",
+        )
+        .with(
+            "theirs/cared/heartbeat/disk.md",
+            "---\ngate: {command: df}\n---\nLook at the disk.",
+        );
     for (program, path) in [
         ("claude", "claude.md"),
         ("assistant", "config.json"),
@@ -149,6 +157,20 @@ fn agents_of_other_programs_become_files_of_our_own() {
         "emdash's only look"
     );
     assert_eq!(shown("daycare")["prompt"], "You care.");
+    let schedule = |name: &str| {
+        shop.rooftree(&["schedules", "show", name, "-o", "json"])
+            .json()
+    };
+    let (digest, disk) = (schedule("digest"), schedule("disk"));
+    assert_eq!(
+        (&digest["agent"], &digest["kind"], &digest["enabled"]),
+        (&"digest".into(), &"time".into(), &true.into())
+    );
+    // Its command is not run before somebody has seen it.
+    assert_eq!(
+        (&disk["agent"], &disk["kind"], &disk["enabled"]),
+        (&"disk".into(), &"heartbeat".into(), &false.into())
+    );
 }
 
 #[test]

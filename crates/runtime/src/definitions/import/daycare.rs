@@ -248,7 +248,7 @@ fn state(path: &Path, complaints: &mut FileDiagnostics<'_>) -> Vec<SyntaxEntry> 
     fields
 }
 
-/// Something it does by itself. The work becomes an agent; when it is done does not.
+/// Something it does by itself. The work becomes an agent; when it is done is read by `daycare_tasks`.
 fn task(path: &Path, called: &str, remembers: bool) -> FileDrafts {
     let Ok(read) = fs::read_to_string(path) else {
         return FileDrafts::default();
@@ -282,20 +282,8 @@ fn task(path: &Path, called: &str, remembers: bool) -> FileDrafts {
         match entry.key.as_str() {
             "name" | "title" => fields.push(renamed("display_name", entry)),
             "description" => fields.push(entry.clone()),
-            "schedule" | "cron" => {
-                let help = "have cron or a timer of the system run: rooftree run -a NAME";
-                left_out(&mut complaints, entry, help);
-            }
-            "gate" => left_out(
-                &mut complaints,
-                entry,
-                "run it before: COMMAND && rooftree run -a NAME",
-            ),
-            "enabled" => {
-                if entry.node.flag() == Some(false) {
-                    left_out(&mut complaints, entry, "only you run the agent");
-                }
-            }
+            // They are fields of its schedule.
+            "schedule" | "cron" | "gate" | "enabled" | "agent" => {}
             _ => left_out(&mut complaints, entry, "there is nothing like it"),
         }
     }

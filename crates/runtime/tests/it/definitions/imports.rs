@@ -190,8 +190,6 @@ fn the_house_of_daycare_is_taken_over_agent_by_agent() {
         "workspaceDir",
         "writeDirs",
         "providerId",
-        "`schedule`",
-        "`gate`",
         "deleteAfterRun",
         "MEMORY.md",
         "a conversation (user)",
@@ -204,6 +202,29 @@ fn the_house_of_daycare_is_taken_over_agent_by_agent() {
             .iter()
             .all(|one| one.severity == Severity::Warning && one.help.is_some()),
         "{said}"
+    );
+}
+
+#[test]
+fn the_tasks_of_daycare_become_schedules_of_their_agents() {
+    let drafts = library().import_daycare_schedules(&seeds("daycare"));
+    let [digest, disk] = drafts.as_slice() else {
+        panic!("{drafts:?}")
+    };
+    let told = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        (&digest.name, &digest.agent, &digest.when, &digest.gate),
+        (
+            &told("morning-digest"),
+            &told("morning-digest"),
+            &told("0 7 * * *"),
+            &told("test -s inbox.txt")
+        )
+    );
+    assert_eq!((&digest.kind, digest.enabled), (&None, None));
+    assert_eq!(
+        (&disk.agent, &disk.kind, &disk.when),
+        (&told("disk"), &told("heartbeat"), &None)
     );
 }
 
