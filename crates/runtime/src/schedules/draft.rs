@@ -12,7 +12,7 @@ use rooftree_store::{
 };
 use serde_json::Value;
 
-use super::{due_after, parsed};
+use super::{due_after, parsed, refused};
 
 /// How often a heartbeat beats that says nothing else.
 const HEARTBEAT: &str = "every 30m";
@@ -280,7 +280,7 @@ fn set_rules(plan: &mut SchedulePlan, draft: &ScheduleDraft) -> Result<(), Probl
             "" => None,
             hours => {
                 let parsed = ActiveHours::parse(hours, &plan.zone);
-                let parsed = parsed.map_err(|error| invalid(error.to_string()))?;
+                let parsed = parsed.map_err(|error| refused(&error))?;
                 serde_json::to_value(parsed).ok()
             }
         };

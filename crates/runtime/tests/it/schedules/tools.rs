@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{AgentDefinition, PermissionMode, ScheduleDraft, Scope};
+use rooftree_protocol::{
+    AgentDefinition, Command, Origin, Part, PermissionMode, Principal, ScheduleDraft, Scope,
+    Surface,
+    command::{Address, CommandReply, Delivery, NewSession},
+};
 use rooftree_providers::scripted::{ScriptEntry, call, say};
 use rooftree_runtime::schedule_tools;
+use rooftree_store::OutboxFilter;
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, owner};
 use rooftree_tools::BackgroundProcesses;
 use serde_json::json;
@@ -73,6 +78,52 @@ async fn planned(runtime: &TestRuntime, agent: &str) -> String {
 
 fn is_touched(runtime: &TestRuntime) -> bool {
     runtime.path().join("touched").exists()
+}
+
+/// Somebody says in a chat that something be planned.
+async fn plan_in_chat(runtime: &TestRuntime, agent: &str) {
+    let new = NewSession {
+        agent: agent.into(),
+        cwd: runtime.path().into(),
+        name: None,
+        model: None,
+    };
+    let command = Command::Post {
+        to: Address::Connector {
+            key: "telegram/1/7".into(),
+            new,
+            chat: Some("telegram:1".parse().unwrap()),
+        },
+        parts: vec![Part::text("Plan it.")],
+        origin: Origin::User,
+        key: None,
+        delivery: Delivery::Queue,
+        context: None,
+    };
+    let who = Principal::local_owner(Surface::Connector);
+    match runtime.handle.send(&who, command).await.unwrap() {
+        CommandReply::Accepted { session, .. } => runtime.wait_for_run(&session).await,
+        other => panic!("{other:?}"),
+    };
+}
+
+#[tokio::test]
+async fn what_an_agent_schedules_in_a_chat_is_answered_in_that_chat() {
+    let runtime = with_agents(planning("worker").into_iter().chain(touching())).build();
+    plan_in_chat(&runtime, "worker").await;
+    let planned = runtime.handle.schedule(&owner(), "touch").await.unwrap();
+    pass(&runtime, 600);
+    quiet(&runtime).await;
+    assert_eq!(states(&runtime, &planned.id).await, ["completed"]);
+    let filter = OutboxFilter {
+        tenant: "default".into(),
+        limit: 10,
+        ..OutboxFilter::default()
+    };
+    let rows = runtime.store().outbox(filter).await.unwrap();
+    let to: Vec<String> = rows.iter().map(|row| row.post.target.to_string()).collect();
+    assert_eq!(to, ["telegram:1"], "{rows:?}");
+    runtime.close().await;
 }
 
 #[tokio::test]
