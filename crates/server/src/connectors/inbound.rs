@@ -3,7 +3,7 @@
 use rooftree_connectors::{Inbound, InboundBody, InboundFile};
 use rooftree_protocol::Part;
 use rooftree_runtime::Error;
-use rooftree_store::ChatIdentity;
+use rooftree_store::{ChatIdentity, ScheduleEvent};
 
 use super::{
     chat_inbox::ChatInbox, debounce::DebouncedMessage, inbound_files, slash_commands::SlashCommand,
@@ -76,6 +76,13 @@ impl ChatInbox {
         }
         let connector = &*self.connector;
         parts.extend(inbound_files::parts(&self.handle, &sender.who, connector, files).await?);
+        if self.connector.platform() == "webhook" {
+            // Before the message is stored: a request that arrives again after a crash makes them due again, and none is
+            // missed.
+            let name = self.name.clone();
+            let event = ScheduleEvent::Webhook { name };
+            self.handle.trigger_schedules(&self.us, &event).await?;
+        }
         let message = DebouncedMessage {
             inbound: inbound.clone(),
             parts,

@@ -11,7 +11,7 @@ use rooftree_server::{
         ConnectorServiceOptions, platform_factory, start_connectors,
     },
 };
-use rooftree_testkit::scripted::say;
+use rooftree_testkit::{owner, scripted::say};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -137,6 +137,43 @@ async fn a_signed_request_is_a_message_and_its_replay_changes_nothing() {
         2,
         "one for each repository"
     );
+}
+
+#[tokio::test]
+async fn a_request_makes_the_schedules_due_that_wait_for_it() {
+    let server = HookServer::start("webhook", json!({})).await;
+    let runtime = &server.scene.runtime;
+    let draft = rooftree_protocol::ScheduleDraft {
+        name: Some("on build".into()),
+        on: Some("webhook:home".into()),
+        prompt: Some("Look at the build.".into()),
+        ..Default::default()
+    };
+    let defaults = rooftree_runtime::ScheduleDefaults {
+        agent: "lead".into(),
+        cwd: runtime.path().into(),
+        zone: "UTC".into(),
+    };
+    let added = runtime
+        .handle
+        .add_schedule(&owner(), &draft, defaults)
+        .await
+        .unwrap();
+    assert_eq!(added.next_due, None);
+    let body = json!({"text": "a build failed"}).to_string();
+    let forged = server
+        .post(&["x-rooftree-signature: t=1,v1=00"], &body)
+        .await;
+    assert!(forged.status >= 400, "{forged:?}");
+    let due = || async {
+        let found = runtime.handle.schedule(&owner(), &added.id).await.unwrap();
+        found.next_due
+    };
+    assert_eq!(due().await, None, "a forged request makes nothing due");
+    let signature = server.signature(&body, 0);
+    let taken = server.post(&[&signature], &body).await;
+    assert!((200..300).contains(&taken.status), "{taken:?}");
+    server.scene.until("it is due", due).await;
 }
 
 #[tokio::test]
