@@ -7,7 +7,6 @@ use rooftree_protocol::{ChatTarget, ErrorCode, Principal, Problem, ScheduleDraft
 use rooftree_runtime::{Handle, ScheduleChange, ScheduleDefaults};
 use serde::Serialize;
 
-pub use self::shown::system_zone;
 use self::shown::{history_table, page, preview_page, table};
 use crate::{
     commands::{agents::note_unknown_agent, token::local_owner},
@@ -16,6 +15,7 @@ use crate::{
     exit::Exit,
     listing::{self, ListItem, ListOutput, PageOutput},
     output,
+    system_zone::system_zone,
 };
 
 /// The agent of a schedule that names none.
@@ -224,7 +224,7 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
     let defaults = ScheduleDefaults {
         agent: AGENT.to_owned(),
         cwd: environment.cwd.clone(),
-        zone: shown::system_zone(),
+        zone: system_zone(),
     };
     let is_json = arguments.output.is_json();
     let (when, on) = time_or_event(arguments.when);
@@ -348,7 +348,7 @@ async fn next(
         };
         return print_preview(&preview, &found.zone, arguments.output);
     }
-    let zone = arguments.zone.clone().unwrap_or_else(shown::system_zone);
+    let zone = arguments.zone.clone().unwrap_or_else(system_zone);
     let preview = handle.preview_schedule(&arguments.schedule, &zone)?;
     print_preview(&preview, &zone, arguments.output)
 }

@@ -6,9 +6,8 @@ use rooftree_protocol::{Problem, ScheduleDraft};
 use rooftree_runtime::{Handle, ScheduleDefaults, definitions::DefinitionLibrary};
 
 use crate::{
-    commands::{schedules::system_zone, token::local_owner},
-    environment::Environment,
-    failure, output,
+    commands::token::local_owner, environment::Environment, failure, output,
+    system_zone::system_zone,
 };
 
 /// Adds them, unless there are some of their names; says how many could not be added.

@@ -6,21 +6,9 @@ use rooftree_schedule::next_in_words;
 
 use super::{ListedOccurrence, ListedSchedule};
 use crate::{
-    environment::variable,
     human_format,
     table::{ColumnShrink, TextTable},
 };
-
-/// The time zone of this machine.
-pub fn system_zone() -> String {
-    let named = variable("TZ").filter(|zone| zone.contains('/'));
-    let linked = || {
-        let target = std::fs::read_link("/etc/localtime").ok()?;
-        let target = target.to_str()?.to_owned();
-        Some(target.split_once("zoneinfo/")?.1.to_owned())
-    };
-    named.or_else(linked).unwrap_or_else(|| "UTC".to_owned())
-}
 
 pub fn table(rows: &[ListedSchedule]) -> TextTable {
     let now = SystemClock.now();
