@@ -366,6 +366,106 @@ pub const EXAMPLES: &[CommandExamples] = &[
         &[("rooftree tasks send k3v9x2ab \"also the tests\"", "")],
     ),
     (
+        "schedules add",
+        &[
+            (
+                "rooftree schedules add \"weekdays at 9\" \"Summarise my inbox\"",
+                "",
+            ),
+            (
+                "rooftree schedules add \"every 2h\" \"Look at the build\" --agent review --target home:123456",
+                "the result goes to a chat",
+            ),
+            (
+                "rooftree schedules add \"on run-ended:review\" \"Read the review\"",
+                "after each run of an agent",
+            ),
+        ],
+    ),
+    ("schedules list", &[("rooftree schedules list", "")]),
+    (
+        "schedules next",
+        &[(
+            "rooftree schedules next \"0 9 * * 1-5\"",
+            "before anything is saved",
+        )],
+    ),
+    (
+        "schedules show",
+        &[("rooftree schedules show k3v9x2ab", "")],
+    ),
+    (
+        "schedules run",
+        &[("rooftree schedules run k3v9x2ab", "now, besides its times")],
+    ),
+    (
+        "schedules pause",
+        &[("rooftree schedules pause k3v9x2ab", "")],
+    ),
+    (
+        "schedules resume",
+        &[("rooftree schedules resume k3v9x2ab", "")],
+    ),
+    ("schedules rm", &[("rooftree schedules rm k3v9x2ab", "")]),
+    (
+        "schedules history",
+        &[("rooftree schedules history k3v9x2ab", "")],
+    ),
+    (
+        "outbox list",
+        &[
+            ("rooftree outbox list", ""),
+            (
+                "rooftree outbox list --state dead,unknown",
+                "what did not arrive",
+            ),
+        ],
+    ),
+    ("outbox retry", &[("rooftree outbox retry k3v9x2ab", "")]),
+    ("outbox drop", &[("rooftree outbox drop k3v9x2ab", "")]),
+    (
+        "connectors add",
+        &[
+            (
+                "rooftree connectors add telegram --name home --agent lead",
+                "the token is asked for",
+            ),
+            (
+                "rooftree connectors add webhook --name builds --agent lead --generate-secret",
+                "",
+            ),
+        ],
+    ),
+    (
+        "connectors pair",
+        &[(
+            "rooftree connectors pair home --approver",
+            "send the code to the bot",
+        )],
+    ),
+    ("connectors list", &[("rooftree connectors list", "")]),
+    (
+        "connectors status",
+        &[("rooftree connectors status home", "")],
+    ),
+    (
+        "connectors set",
+        &[(
+            "rooftree connectors set home --group -1001234567890",
+            "let a group use it",
+        )],
+    ),
+    (
+        "connectors secret",
+        &[("rooftree connectors secret home", "asked for unseen")],
+    ),
+    (
+        "connectors unpair",
+        &[("rooftree connectors unpair home 123456", "")],
+    ),
+    ("connectors test", &[("rooftree connectors test home", "")]),
+    ("connectors rm", &[("rooftree connectors rm home", "")]),
+    (
         "doctor",
         &[
             ("rooftree doctor", ""),

@@ -25,8 +25,8 @@ function schedules() {
 
 function connectors() {
   return [
-    {id: 'telegram', platform: 'telegram', agent: 'lead', health: {state: 'connected', reason: null}, people: [{sender: '4711', name: 'Anna', person: 'owner', may_send: true, may_approve: true}, {sender: '4712', name: 'Family group', person: 'guest', may_send: true, may_approve: false}], pending_pairing: [{code_hint: '7Q', sender: '99', name: 'Ben', expires: NOW + HOUR}], last_error: null, outbox: {queued: 1, failed: 0, dead: 2}, rev: 3},
-    {id: 'alerts', platform: 'webhook', agent: 'bash', health: {state: 'failed', reason: 'the address answers 502'}, people: [], pending_pairing: [], last_error: '502 Bad Gateway, 4 times', outbox: {queued: 0, failed: 3, dead: 0}, rev: 1},
+    {id: 'telegram', platform: 'telegram', agent: 'lead', health: {state: 'up', reason: null}, people: [{sender: '4711', name: 'Anna', person: 'owner', may_send: true, may_approve: true}, {sender: '4712', name: 'Family group', person: 'guest', may_send: true, may_approve: false}], pending_pairing: [{code_hint: '7Q', sender: '99', name: 'Ben', expires: NOW + HOUR}], last_error: null, outbox: {queued: 1, failed: 0, dead: 2}, rev: 3},
+    {id: 'alerts', platform: 'webhook', agent: 'bash', health: {state: 'degraded', reason: 'the address answers 502'}, people: [], pending_pairing: [], last_error: '502 Bad Gateway, 4 times', outbox: {queued: 0, failed: 3, dead: 0}, rev: 1},
   ];
 }
 

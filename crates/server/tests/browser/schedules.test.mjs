@@ -92,7 +92,7 @@ test('a change of the task leaves the time alone and names the revision it was m
 
 test('a connector tells its health; a code is shown with the time it is valid, people can be removed', async () => {
   const {page, state} = await opened('/connectors', '.health', {width: 390, height: 844});
-  assert.deepEqual(await page.locator('.health').allTextContents(), ['Connected', 'Not connected: the address answers 502']);
+  assert.deepEqual(await page.locator('.health').allTextContents(), ['Connected', 'Not connected now: the address answers 502']);
   await page.getByRole('button', {name: 'Let a person in'}).first().click();
   await page.waitForSelector('.code-text');
   assert.equal(await page.locator('.code-text').innerText(), 'K7PM-2QXA');

@@ -51,8 +51,8 @@ test('the newest occurrences are shown, oldest first', () => {
 });
 
 test('states of connectors are told in words, unknown ones as they are', () => {
-  assert.equal(healthWords({state: 'connected'}), 'Connected');
-  assert.equal(healthWords({state: 'failed', reason: 'the token was refused'}), 'Not connected: the token was refused');
+  assert.equal(healthWords({state: 'up'}), 'Connected');
+  assert.equal(healthWords({state: 'stopped', reason: 'the token was refused'}), 'Stopped: the token was refused');
   assert.equal(healthWords({state: 'odd'}), 'odd');
-  assert.deepEqual(['connected', 'connecting', 'disabled', 'failed', 'odd'].map(healthKind), ['ok', 'busy', 'off', 'bad', 'bad']);
+  assert.deepEqual(['up', 'connecting', 'off', 'stopped', 'odd'].map(healthKind), ['ok', 'busy', 'off', 'bad', 'bad']);
 });

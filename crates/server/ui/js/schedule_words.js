@@ -70,15 +70,15 @@ export function sortSchedules(schedules) {
 
 /** The state of a connector in words. @param {any} health */
 export function healthWords({state, reason}) {
-  const words = {ok: 'Connected', connected: 'Connected', connecting: 'Connecting', starting: 'Connecting', degraded: 'Works with problems', failed: 'Not connected', down: 'Not connected', disabled: 'Switched off', off: 'Switched off'}[/** @type {string} */ (state)] ?? state;
+  const words = {up: 'Connected', connecting: 'Connecting', degraded: 'Not connected now', stopped: 'Stopped', off: 'Switched off'}[/** @type {string} */ (state)] ?? state;
   return reason ? `${words}: ${reason}` : words;
 }
 
 /** How much a state matters. @param {string} state @returns {'ok' | 'busy' | 'bad' | 'off'} */
 export function healthKind(state) {
-  if (state === 'ok' || state === 'connected') return 'ok';
-  if (state === 'connecting' || state === 'starting') return 'busy';
-  return state === 'disabled' || state === 'off' ? 'off' : 'bad';
+  if (state === 'up') return 'ok';
+  if (state === 'connecting') return 'busy';
+  return state === 'off' ? 'off' : 'bad';
 }
 
 /** Time that is left: 4:05. @param {number} at @param {number} now */

@@ -5,26 +5,10 @@ use rooftree_protocol::{
     command::{Address, NewSession},
 };
 use rooftree_providers::scripted::{ScriptedFailureKind, fail, say};
-use rooftree_runtime::ConnectorChange;
-use rooftree_store::{ConnectorFields, OutboxBody, OutboxFilter, OutboxRow};
-use rooftree_testkit::{TestRuntime, owner};
+use rooftree_store::{OutboxBody, OutboxFilter, OutboxRow};
+use rooftree_testkit::TestRuntime;
 
-use super::fixture::{add, draft, history, pass, quiet, scheduled, states};
-
-async fn with_connector(runtime: &TestRuntime) {
-    let change = ConnectorChange {
-        name: "home".into(),
-        fields: Some(ConnectorFields {
-            platform: "telegram".into(),
-            agent: "lead".into(),
-            settings: serde_json::Map::new(),
-            enabled: true,
-        }),
-        expected: None,
-    };
-    let changed = runtime.handle.change_connector(&owner(), change).await;
-    changed.unwrap();
-}
+use super::fixture::{add, draft, history, pass, quiet, scheduled, states, with_connector};
 
 async fn outbox(runtime: &TestRuntime) -> Vec<(String, String)> {
     let filter = OutboxFilter {
@@ -43,7 +27,7 @@ async fn outbox(runtime: &TestRuntime) -> Vec<(String, String)> {
 #[tokio::test]
 async fn the_result_of_a_schedule_goes_to_its_chat_and_delivery_is_a_state_of_its_own() {
     let runtime = scheduled([say("It rains."), say("NO_MESSAGE")]).build();
-    with_connector(&runtime).await;
+    with_connector(&runtime, "home").await;
     let added = add(
         &runtime,
         &ScheduleDraft {
@@ -133,7 +117,7 @@ async fn failures_without_a_chat_of_their_own_are_told_in_the_direct_chat_of_the
             ..AgentDefinition::new("worker")
         })
         .build();
-    with_connector(&runtime).await;
+    with_connector(&runtime, "home").await;
     speak(&runtime).await;
     let draft = ScheduleDraft {
         agent: Some("worker".into()),

@@ -120,3 +120,19 @@ pub async fn live(runtime: &TestRuntime, seconds: u64, step: u64) {
         quiet(runtime).await;
     }
 }
+
+/// Adds a connector of this name, which no service runs.
+pub async fn with_connector(runtime: &TestRuntime, name: &str) {
+    let change = rooftree_runtime::ConnectorChange {
+        name: name.into(),
+        fields: Some(rooftree_store::ConnectorFields {
+            platform: "telegram".into(),
+            agent: "lead".into(),
+            settings: serde_json::Map::new(),
+            enabled: true,
+        }),
+        expected: None,
+    };
+    let changed = runtime.handle.change_connector(&owner(), change).await;
+    changed.unwrap();
+}

@@ -14,7 +14,7 @@ use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, owner};
 use rooftree_tools::BackgroundProcesses;
 use serde_json::json;
 
-use super::fixture::{add, draft, history, pass, quiet, scheduled, states};
+use super::fixture::{add, draft, history, pass, quiet, scheduled, states, with_connector};
 
 const SCHEDULE_TOOLS: [&str; 8] = [
     "ScheduleCreate",
@@ -110,6 +110,7 @@ async fn plan_in_chat(runtime: &TestRuntime, agent: &str) {
 #[tokio::test]
 async fn what_an_agent_schedules_in_a_chat_is_answered_in_that_chat() {
     let runtime = with_agents(planning("worker").into_iter().chain(touching())).build();
+    with_connector(&runtime, "telegram").await;
     plan_in_chat(&runtime, "worker").await;
     let planned = runtime.handle.schedule(&owner(), "touch").await.unwrap();
     pass(&runtime, 600);

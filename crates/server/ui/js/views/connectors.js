@@ -84,6 +84,7 @@ class Connectors extends View {
       element.agent = connector.agent;
       setText(error, connector.last_error ? `Last problem: ${connector.last_error}` : '');
       setText(outbox, outboxWords(connector.outbox));
+      pair.hidden = connector.platform === 'webhook';
       this.drawPeople(connector, people, element);
       this.drawPairing(connector, pairing);
     };
@@ -104,7 +105,7 @@ class Connectors extends View {
     fill(place, connector.people.length ? connector.people.map((/** @type {any} */ person) => h('li', {class: 'line'},
       h('span', {class: 'line-main'}, person.name || person.sender, h('small', null, rights(person))),
       may('admin') ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `Remove ${person.name || person.sender}`, title: 'Remove', onclick: () => this.removePerson(connector, person)}, icon('trash')) : null))
-      : h('li', {class: 'line muted'}, 'Nobody may write to it yet.'));
+      : h('li', {class: 'line muted'}, connector.platform === 'webhook' ? 'Programs that know its secret may write to it.' : 'Nobody may write to it yet.'));
   }
 
   /** Codes that wait to be used; each with the time that is left. @param {any} connector @param {any} place */
