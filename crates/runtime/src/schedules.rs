@@ -63,9 +63,12 @@ pub(crate) fn spec_of(plan: &SchedulePlan) -> Option<ScheduleSpec> {
     serde_json::from_value(plan.spec.clone()?).ok()
 }
 
-/// The part of the day in which a plan fires.
-pub(crate) fn active_hours(plan: &SchedulePlan) -> Option<ActiveHours> {
-    serde_json::from_value(plan.active_hours.clone()?).ok()
+/// Whether a plan fires at this time of day. Invariant: active hours that cannot be read allow no time.
+pub(crate) fn is_active(plan: &SchedulePlan, now: Timestamp) -> bool {
+    plan.active_hours.as_ref().is_none_or(|written| {
+        let hours = serde_json::from_value::<ActiveHours>(written.clone());
+        hours.is_ok_and(|hours| hours.contains(now.0))
+    })
 }
 
 /// The first due time after a moment.
@@ -111,5 +114,23 @@ mod tests {
         ] {
             assert_eq!(is_silent(answer), silent, "{answer}");
         }
+    }
+
+    #[test]
+    fn active_hours_that_cannot_be_read_allow_no_time() {
+        let plan = |hours: serde_json::Value| -> SchedulePlan {
+            serde_json::from_value(serde_json::json!({
+                "kind": {"type": "time"},
+                "zone": "UTC",
+                "agent": "lead",
+                "cwd": "/",
+                "work": {"type": "prompt", "text": "Look."},
+                "active_hours": hours,
+            }))
+            .unwrap()
+        };
+        let noon = Timestamp(12 * 3_600_000);
+        assert!(is_active(&plan(serde_json::Value::Null), noon));
+        assert!(!is_active(&plan(serde_json::json!("8 to late")), noon));
     }
 }

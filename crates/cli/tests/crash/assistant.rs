@@ -22,7 +22,7 @@ use rooftree_store::prelude::*;
 const ANN: i64 = 77;
 const ANN_TEXT: &str = "77";
 
-/// The lead has somebody dig behind its back; whoever digs needs a yes for it.
+/// The lead starts a background agent, which needs permission for its shell command.
 const SCRIPT: &str = r#"
 [[reply]]
 on = "child_result"

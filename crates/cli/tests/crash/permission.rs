@@ -17,7 +17,7 @@ use crate::{
     worker::{Reached, Worker, program},
 };
 
-/// The lead has somebody dig behind its back; whoever digs needs a yes for it.
+/// The lead starts a background agent, which needs permission for its shell command.
 const SCRIPT: &str = r#"
 [[reply]]
 on = "task [0-9]+"

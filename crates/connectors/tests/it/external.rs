@@ -93,7 +93,7 @@ async fn a_posted_message_has_its_files_until_it_is_acknowledged() {
         fetched.unwrap().header("authorization"),
         Some(bearer.as_str())
     );
-    // Its bytes are forgotten, and a URL of somebody else must not lead to this machine.
+    // Its bytes are dropped, and a URL of another host must not lead to this machine's address.
     assert!(connector.download(&files[0], 1_000).await.is_err());
     let mut foreign = files[1].clone();
     foreign.id = "http://127.0.0.1:1/secret".to_owned();

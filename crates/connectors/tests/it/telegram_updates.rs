@@ -332,6 +332,6 @@ async fn a_webhook_request_that_was_not_stored_is_no_success() {
         at_ms: 0,
     };
     tokio::time::pause();
-    // Nobody acknowledges: Telegram has to send it again.
+    // It is not acknowledged: Telegram has to send it again.
     assert_eq!(connector.take_request(request).await.status, 503);
 }

@@ -4,7 +4,7 @@ use rooftree_protocol::Timestamp;
 use rooftree_schedule::{next_after, next_times, previous_or_at, stagger};
 use rooftree_store::{CatchUp, Overlap, ScheduleRow, SkippedOccurrence};
 
-use crate::schedules::{active_hours, spec_of};
+use crate::schedules::{is_active, spec_of};
 
 /// Milliseconds after a due time in which it counts as seen in time, as after a restart.
 pub(crate) const GRACE: i64 = 60_000;
@@ -80,7 +80,7 @@ pub(crate) fn decide(row: &ScheduleRow, now: Timestamp, is_open: bool) -> Option
             return Some(TickDecision::PutOff(Timestamp(until)));
         }
     }
-    if active_hours(&row.plan).is_some_and(|hours| !hours.contains(now.0)) {
+    if !is_active(&row.plan, now) {
         return Some(TickDecision::Skip(due, SkipReason::InactiveHours));
     }
     if is_open && row.plan.overlap == Overlap::Skip {

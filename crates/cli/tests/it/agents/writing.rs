@@ -166,7 +166,7 @@ fn agents_of_other_programs_become_files_of_our_own() {
         (&digest["agent"], &digest["kind"], &digest["enabled"]),
         (&"digest".into(), &"time".into(), &true.into())
     );
-    // Its command is not run before somebody has seen it.
+    // Its gate command is not run before the owner has seen it.
     assert_eq!(
         (&disk["agent"], &disk["kind"], &disk["enabled"]),
         (&"disk".into(), &"heartbeat".into(), &false.into())

@@ -66,7 +66,7 @@ async fn missed_and_overlapping_due_times_are_handled_as_the_table_says() {
     }
 }
 
-/// Nobody sees the due time until a scheduler starts.
+/// No process sees the due time until a scheduler starts.
 async fn missed(rule: &Rule<'_>) {
     let runtime = TestRuntimeBuilder::new([]).build();
     let added = add(&runtime, &rule.draft).await;

@@ -80,7 +80,7 @@ fn is_touched(runtime: &TestRuntime) -> bool {
     runtime.path().join("touched").exists()
 }
 
-/// Somebody says in a chat that something be planned.
+/// A person asks an agent in a chat to make a schedule.
 async fn plan_in_chat(runtime: &TestRuntime, agent: &str) {
     let new = NewSession {
         agent: agent.into(),

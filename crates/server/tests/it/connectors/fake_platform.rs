@@ -228,7 +228,7 @@ impl Connector for FakeConnector {
     }
 }
 
-/// A message of somebody in his direct chat with the bot.
+/// A message in the direct chat of a sender with the bot.
 pub fn direct(key: &str, from: &str, text: &str) -> Inbound {
     Inbound {
         key: key.into(),
@@ -254,7 +254,7 @@ pub fn direct(key: &str, from: &str, text: &str) -> Inbound {
     }
 }
 
-/// A message of somebody in a group, in which the bot is named.
+/// A message of a sender in a group, in which the bot is named.
 pub fn in_group(key: &str, group: &str, from: &str, text: &str) -> Inbound {
     let mut inbound = direct(key, from, text);
     inbound.place.chat = group.into();

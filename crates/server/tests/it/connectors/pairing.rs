@@ -39,7 +39,7 @@ async fn an_unknown_sender_gets_a_code_and_nothing_else_until_the_owner_confirms
     scene.acknowledged("2").await;
     assert_eq!(scene.told().await.len(), 1, "one message an hour");
     assert!(scene.sessions().await.is_empty());
-    // His own code, sent back by himself, lets nobody in.
+    // The code that an unknown sender was told does not pair him if he sends it back himself.
     scene.platform.deliver(direct("3", "7", &code));
     scene.acknowledged("3").await;
     assert!(scene.identities().await.is_empty());
