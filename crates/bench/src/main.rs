@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use rooftree_bench::{options::BenchOptions, program_dir::ProgramDir, rows, table};
 
 fn main() -> ExitCode {
@@ -30,5 +30,7 @@ fn measure(options: &BenchOptions) -> Result<()> {
     std::fs::write(&options.json, table::json(&rows, options)?)
         .with_context(|| format!("write {}", options.json.display()))?;
     println!("\nwritten to {}", options.json.display());
+    let failed = rows.iter().filter(|row| row.is_failed()).count();
+    ensure!(failed == 0, "{failed} groups could not be measured");
     Ok(())
 }

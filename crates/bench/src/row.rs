@@ -4,6 +4,9 @@ use serde::Serialize;
 
 use crate::compare::MedianPair;
 
+/// How the note of a group that ended with an error begins.
+const FAILED: &str = "failed";
+
 /// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -110,6 +113,17 @@ impl BenchRow {
             target: FigureTarget::Watched,
             note: why.into(),
         }
+    }
+
+    /// A group that ended with an error.
+    pub fn failed(name: impl Into<String>, error: &anyhow::Error) -> Self {
+        let why = format!("{FAILED}: {error:#}");
+        Self::skipped(name, why)
+    }
+
+    /// Whether it stands for a group that ended with an error.
+    pub fn is_failed(&self) -> bool {
+        self.note.starts_with(FAILED)
     }
 
     /// Our figure divided by the baseline.

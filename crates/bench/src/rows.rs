@@ -57,7 +57,11 @@ pub fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<BenchRo
     let mut rows = Vec::new();
     for (name, group) in GROUPS.iter().filter(|(name, _)| options.wants(name)) {
         eprintln!("measuring {name} …");
-        rows.extend(group(place, options)?);
+        // One group that fails must not lose the figures of the others.
+        match group(place, options) {
+            Ok(measured) => rows.extend(measured),
+            Err(error) => rows.push(BenchRow::failed(*name, &error)),
+        }
     }
     Ok(rows)
 }

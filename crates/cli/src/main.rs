@@ -100,7 +100,9 @@ fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit,
         Problem::new(ErrorCode::Internal, "cannot start the program's event loop")
             .cause(error.to_string())
     })?;
-    let done = waiting.block_on(execute(invocation.command, environment));
+    // A boxed future is compiled once; as it is, once for each kind of event loop.
+    let command: LocalBoxFuture<'_, _> = Box::pin(execute(invocation.command, environment));
+    let done = waiting.block_on(command);
     // A thread that still reads standard input must not keep the program from ending.
     waiting.shutdown_background();
     done

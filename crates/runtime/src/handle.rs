@@ -28,6 +28,7 @@ mod waiting_messages;
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use rooftree_protocol::{
     BlobId, Command, ErrorCode, Event, InquiryResponse, Principal, Problem, Session, SessionId,
     Timestamp, command::CommandReply,
@@ -114,7 +115,16 @@ impl Handle {
     ///
     /// Invariant: every change of stored rows and journals that a client wants goes through here. It names its principal on the event it leads to,
     /// or in an entry of the audit log that is written in the same transaction.
-    pub async fn send(&self, who: &Principal, command: Command) -> Result<CommandReply, Error> {
+    pub fn send<'a>(
+        &'a self,
+        who: &'a Principal,
+        command: Command,
+    ) -> BoxFuture<'a, Result<CommandReply, Error>> {
+        // A boxed future is compiled once; that of an `async fn` once for every place that awaits it.
+        Box::pin(self.dispatch(who, command))
+    }
+
+    async fn dispatch(&self, who: &Principal, command: Command) -> Result<CommandReply, Error> {
         if let Some(agents) = &self.agents
             && agents.context.closing.is_cancelled()
         {

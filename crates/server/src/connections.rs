@@ -2,7 +2,8 @@
 //! how long; authorised ones count for the token.
 //!
 //! Invariant: connections without an authorised request never keep out one that is to make it. Where there are
-//! too many, the oldest is closed, not the newest refused; the limits leave room below the limit of open files.
+//! too many, the oldest is closed, not the newest refused; the limits leave room below the limit of open files. One that
+//! has just come is not closed: the next is accepted a moment later instead, so that a burst of clients is served.
 
 mod limited;
 
@@ -17,11 +18,18 @@ use axum::{
     extract::connect_info::Connected,
     serve::{IncomingStream, Listener},
 };
-use tokio::{net::TcpListener, time::Instant};
+use tokio::{
+    net::TcpListener,
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::limited::LimitedStream;
 use crate::access::TrustedProxies;
+
+/// How long a connection has for its first request before it can be closed to make room.
+const GRACE: Duration = Duration::from_millis(100);
 
 /// How many connections there may be, and how long they may take.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +81,8 @@ pub(crate) struct ConnectionTracker {
     limits: ConnectionLimits,
     proxies: Arc<TrustedProxies>,
     table: Arc<Mutex<ConnectionTable>>,
+    /// Fires when one without an authorised request is authorised or closed.
+    room: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -86,6 +96,7 @@ struct ConnectionTable {
 
 struct UnauthorisedConnection {
     address: Option<IpAddr>,
+    since: Instant,
     close: CancellationToken,
 }
 
@@ -95,6 +106,7 @@ impl ConnectionTracker {
             limits,
             proxies: Arc::default(),
             table: Arc::default(),
+            room: Arc::default(),
         }
     }
 
@@ -121,21 +133,9 @@ impl ConnectionTracker {
     /// The same; over the Unix socket there is no address. Behind a trusted proxy the address is that of many clients, and
     /// only all of them together have a limit.
     fn admit_from(&self, address: Option<IpAddr>) -> Arc<ClientConnection> {
+        let source = self.limited_source(address);
         let mut table = self.table();
-        let is_one = address.is_some_and(|address| !self.proxies.contains(address));
-        let same = |entry: &UnauthorisedConnection| is_one && entry.address == address;
-        while table.waiting.values().filter(|entry| same(entry)).count()
-            >= self.limits.per_address.max(1)
-        {
-            let oldest = table
-                .waiting
-                .iter()
-                .find(|(_, entry)| same(entry))
-                .map(|(id, _)| *id);
-            table.close(oldest);
-        }
-        while table.waiting.len() >= self.limits.waiting.max(1) {
-            let oldest = table.waiting.keys().next().copied();
+        while let Some((oldest, _)) = table.to_be_closed(&self.limits, source) {
             table.close(oldest);
         }
         let (id, close) = (table.next, CancellationToken::new());
@@ -144,6 +144,7 @@ impl ConnectionTracker {
             id,
             UnauthorisedConnection {
                 address,
+                since: Instant::now(),
                 close: close.clone(),
             },
         );
@@ -161,7 +162,46 @@ impl ConnectionTracker {
     }
 }
 
+impl ConnectionTracker {
+    /// The address whose connections have a limit of their own.
+    fn limited_source(&self, address: Option<IpAddr>) -> Option<IpAddr> {
+        address.filter(|address| !self.proxies.contains(*address))
+    }
+
+    /// Waits while the connection that would be closed for a new one has just come.
+    async fn wait_for_room(&self, address: IpAddr) {
+        let source = self.limited_source(Some(address));
+        loop {
+            let oldest = self.table().to_be_closed(&self.limits, source);
+            let Some((_, since)) = oldest.filter(|(_, since)| since.elapsed() < GRACE) else {
+                return;
+            };
+            tokio::select! {
+                () = self.room.notified() => {}
+                () = sleep_until(since + GRACE) => {}
+            }
+        }
+    }
+}
+
 impl ConnectionTable {
+    /// The connection that makes room for another from this source, if there are too many, and since when it is there.
+    fn to_be_closed(
+        &self,
+        limits: &ConnectionLimits,
+        source: Option<IpAddr>,
+    ) -> Option<(u64, Instant)> {
+        let same = |entry: &UnauthorisedConnection| source.is_some() && entry.address == source;
+        let from_there = self.waiting.values().filter(|entry| same(entry)).count();
+        let is_full = self.waiting.len() >= limits.waiting.max(1);
+        let oldest = if from_there >= limits.per_address.max(1) {
+            self.waiting.iter().find(|(_, entry)| same(entry))
+        } else {
+            self.waiting.iter().next().filter(|_| is_full)
+        };
+        oldest.map(|(id, entry)| (*id, entry.since))
+    }
+
     /// One connection less for a token.
     fn leave(&mut self, token: Option<&Arc<str>>) {
         let Some(token) = token else { return };
@@ -173,8 +213,8 @@ impl ConnectionTable {
         }
     }
 
-    fn close(&mut self, id: Option<u64>) {
-        if let Some(entry) = id.and_then(|id| self.waiting.remove(&id)) {
+    fn close(&mut self, id: u64) {
+        if let Some(entry) = self.waiting.remove(&id) {
             entry.close.cancel();
         }
     }
@@ -233,6 +273,7 @@ impl ClientConnection {
         table.leave(state.token.as_ref());
         *table.authorised.entry(token.clone()).or_default() += 1;
         table.waiting.remove(&self.id);
+        self.all.room.notify_one();
         *state = State {
             deadline: None,
             token: Some(token.clone()),
@@ -252,6 +293,7 @@ impl Drop for ClientConnection {
         let mut table = self.all.table();
         table.waiting.remove(&self.id);
         table.leave(token.as_ref());
+        self.all.room.notify_one();
     }
 }
 
@@ -267,7 +309,9 @@ impl Listener for LimitedListener {
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         let (stream, address) = Listener::accept(&mut self.inner).await;
-        let connection = self.connections.admit(address.ip().to_canonical());
+        let source = address.ip().to_canonical();
+        self.connections.wait_for_room(source).await;
+        let connection = self.connections.admit(source);
         (
             LimitedStream::new(stream, connection, self.connections.limits.write),
             address,

@@ -8,8 +8,9 @@ use std::{
 
 use anyhow::Result;
 
-/// Number of files. A run never reads the same one twice in a row.
-pub const COUNT: usize = 50;
+/// Number of files, more than any run reads: reading one again brings nothing new, and a run that gets nothing new is
+/// ended.
+pub const COUNT: usize = 128;
 
 /// A directory with files of some forty lines.
 #[derive(Clone)]

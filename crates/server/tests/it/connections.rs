@@ -16,6 +16,10 @@ const HELLO: &[u8] = b"GET /nothing HTTP/1.1\r\nHost: localhost\r\nAuthorization
 /// The first line of an answer on a connection that stays open.
 async fn status(stream: &mut TcpStream, request: &[u8]) -> String {
     stream.write_all(request).await.unwrap();
+    first_line(stream).await
+}
+
+async fn first_line(stream: &mut TcpStream) -> String {
     let mut answer = vec![0; 4096];
     let length = stream.read(&mut answer).await.unwrap();
     String::from_utf8_lossy(&answer[..length])
@@ -95,6 +99,36 @@ async fn s_b8_a_request_whose_head_does_not_come_is_given_up() {
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
     assert!(rest.is_empty(), "{}", String::from_utf8_lossy(&rest));
+    stop.cancel();
+    task.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_burst_of_clients_above_the_limit_is_answered_and_not_cut_off() {
+    let (options, _) = options("127.0.0.1:0", Some("t"), CallbackOutcome::Taken);
+    let limits = ConnectionLimits {
+        waiting: 8,
+        per_address: 4,
+        authorised: 512,
+        authorised_in_all: 512,
+        ..ConnectionLimits::default()
+    };
+    let server = HttpServer::listen(options)
+        .await
+        .unwrap()
+        .with_limits(limits);
+    let (address, stop) = (server.address(), CancellationToken::new());
+    let task = tokio::spawn(server.run(stop.clone()));
+    let mut burst = Vec::new();
+    for _ in 0..64 {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(HELLO).await.unwrap();
+        burst.push(stream);
+    }
+    for stream in &mut burst {
+        assert!(first_line(stream).await.contains("404"));
+    }
+    drop(burst);
     stop.cancel();
     task.await.unwrap().unwrap();
 }
