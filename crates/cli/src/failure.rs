@@ -82,7 +82,7 @@ mod tests {
         .cause("one\ntwo")
         .fix("to say it to the agent, put a word before the slash; /help lists the commands");
         let expected = "error[E0201]: there is no command or\n  skill `/foo`\n  cause: one\n         two\n  \
-                        fix:   to say it to the agent, put\n         a word before the slash; /help\n         \
+                        fix:   to say it to the agent, put a\n         word before the slash; /help\n         \
                         lists the commands\n";
         assert_eq!(rendered(&problem, Some(40)), expected);
         assert!(
