@@ -16,7 +16,10 @@ use crate::{commands, environment::GlobalFlags};
     name = "rooftree",
     version,
     arg_required_else_help = true,
-    max_term_width = 100
+    max_term_width = 100,
+    override_usage = "rooftree                       opens a conversation\n       \
+                      rooftree \"fix the bug\"         the same, with a first message\n       \
+                      rooftree [OPTIONS] <COMMAND>"
 )]
 pub struct CliInvocation {
     #[command(flatten)]
@@ -35,7 +38,7 @@ pub enum CliCommand {
     Chat(LazyArguments<Box<commands::run::Arguments>>),
     /// See it work: real engine, real tools, scripted model; no key, no network
     Demo(LazyArguments<commands::demo::Arguments>),
-    /// Run the server: resume unfinished sessions, OpenAI-compatible API, agent callbacks
+    /// Run the server: the page, the HTTP API, schedules and chats; resumes unfinished sessions
     Serve(LazyArguments<commands::serve::Arguments>),
     /// Install the server as a systemd service of yours
     Service(LazyArguments<commands::service::Arguments>),

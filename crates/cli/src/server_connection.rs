@@ -35,10 +35,14 @@ impl ServerConnection {
         };
         let (options, is_local) = match address.strip_prefix(UNIX) {
             Some(path) => (socket(path, environment), true),
-            None => (
-                RemoteOptions::new(&address).token(token(environment)?),
-                false,
-            ),
+            None => {
+                // An address that is none is told before a token is missed.
+                let token = token(environment).map_err(|problem| {
+                    let client = RemoteClient::new(RemoteOptions::new(&address));
+                    client.err().unwrap_or(problem)
+                })?;
+                (RemoteOptions::new(&address).token(token), false)
+            }
         };
         let client = RemoteClient::new(options)?;
         Ok(Some(Self { client, is_local }))

@@ -10,7 +10,7 @@ pub fn start_hint(vendor: &str) -> Option<&'static str> {
             "start it: lms server start\nor name its address: LMSTUDIO_BASE_URL=http://HOST:PORT/v1, or base_url below [providers.lmstudio] in config.toml"
         }
         "llamacpp" => {
-            "start it: llama-server -m MODEL.gguf --port 8080\nor name its address: LLAMACPP_BASE_URL=http://HOST:PORT/v1, or base_url below [providers.llamacpp] in config.toml"
+            "start it: llama-server -m MODEL.gguf --port PORT\nor name its address: LLAMACPP_BASE_URL=http://HOST:PORT/v1, or base_url below [providers.llamacpp] in config.toml"
         }
         "vllm" => {
             "start it: vllm serve MODEL\nor name its address: VLLM_BASE_URL=http://HOST:PORT/v1, or base_url below [providers.vllm] in config.toml"

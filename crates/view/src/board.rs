@@ -23,7 +23,7 @@ pub use derive::{
     BoardClaim, BoardDelivery, BoardFacts, BoardInquiry, BoardMoment, BoardScheduleOff,
     BoardSurroundings, ChildFacts, EndedChildren, ProcessEvidence, board_row,
 };
-pub use headline::{HEADLINE_BYTES, HEADLINE_INTERVAL_MS, Headline};
+pub use headline::{HEADLINE_BYTES, HEADLINE_INTERVAL_MS, Headline, plain_line};
 
 /// One root session on the board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,8 +5,11 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Command, CommandFactory, Parser, error::ErrorKind};
-use rooftree_stdx::edit_distance::edit_distance;
+use clap::{
+    Command, CommandFactory, Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+use rooftree_stdx::edit_distance::{edit_distance, edit_distance_with_swaps};
 
 use super::CliInvocation;
 
@@ -30,17 +33,43 @@ const ALONE: [&str; 8] = [
 /// Parses the command line. Help, versions and errors are printed here; then the exit code is returned.
 pub fn parse(typed: impl Iterator<Item = OsString>) -> Result<CliInvocation, ExitCode> {
     let typed = expand(typed.collect(), &CliInvocation::command());
-    CliInvocation::try_parse_from(&typed).map_err(|error| {
+    CliInvocation::try_parse_from(&typed).map_err(|mut error| {
+        keep_nearest(&mut error);
         // A write fails only if the terminal is gone; then nothing can be said.
         let _ = error.print();
-        if error.kind() == ErrorKind::InvalidSubcommand
-            && let Some(word) = first_word(&typed).and_then(|at| typed.get(at))
-        {
-            let word = word.to_string_lossy();
-            eprintln!("\n  to say it to an agent: rooftree run \"{word}\"");
+        if let Some(words) = unknown_words(&error, &typed) {
+            eprintln!("\n  to say it to an agent: rooftree run \"{words}\"");
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+/// Of the subcommands that resemble a misspelt one, keeps those that differ least.
+fn keep_nearest(error: &mut clap::Error) {
+    let typed = error.get(ContextKind::InvalidSubcommand);
+    let similar = error.get(ContextKind::SuggestedSubcommand);
+    let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(similar))) =
+        (typed, similar)
+    else {
+        return;
+    };
+    let far = |name: &String| edit_distance_with_swaps(name, typed);
+    let least = similar.iter().map(far).min();
+    let nearest = similar.iter().filter(|name| Some(far(name)) == least);
+    let nearest = ContextValue::Strings(nearest.cloned().collect());
+    error.insert(ContextKind::SuggestedSubcommand, nearest);
+}
+
+/// All words from the first on, if that one was taken for a subcommand and is none.
+fn unknown_words(error: &clap::Error, typed: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let words = typed.get(first_word(typed)?..)?;
+    let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    (error.kind() == ErrorKind::InvalidSubcommand
+        && words.first().is_some_and(|word| word == unknown))
+    .then(|| words.join(" "))
 }
 
 /// The same command line with a subcommand: `chat`, which is `run` where there is no terminal, unless the first word is
@@ -130,6 +159,20 @@ mod tests {
             .skip(1)
             .map(|word| word.into_string().unwrap())
             .collect()
+    }
+
+    #[test]
+    fn only_the_nearest_subcommands_are_proposed_for_a_misspelt_one() {
+        let typed = ["rooftree", "sesions", "list"].map(OsString::from);
+        let mut error = CliInvocation::try_parse_from(&typed).unwrap_err();
+        keep_nearest(&mut error);
+        let similar = error.get(ContextKind::SuggestedSubcommand);
+        let expected = ContextValue::Strings(vec!["sessions".into()]);
+        assert_eq!(similar, Some(&expected));
+        assert_eq!(
+            unknown_words(&error, &typed).as_deref(),
+            Some("sesions list")
+        );
     }
 
     #[test]

@@ -19,6 +19,7 @@ use crate::{
     human_format::{place, size},
     listing::PageOutput,
     output,
+    terminal::run_text,
 };
 
 /// Options of `backup`.
@@ -89,7 +90,7 @@ pub fn counted(report: &BackupReport) -> Map<String, Value> {
 pub fn words(report: &BackupReport) -> String {
     let counted = report.verified.counted.iter();
     let counted: Vec<String> = counted
-        .map(|(kind, count)| format!("{count} {kind}"))
+        .map(|(kind, count)| run_text::counted(*count, kind.trim_end_matches('s')))
         .collect();
     format!(
         "{} · {} · verified",

@@ -1,5 +1,7 @@
 //! The outbox: lists messages to chats and how far their delivery is, retries and drops them.
 
+use std::collections::HashSet;
+
 use clap::{Args, Subcommand, ValueEnum};
 use rooftree_protocol::{ErrorCode, Problem, Timestamp};
 use rooftree_runtime::{Clock, Handle, OutboxQuery, SystemClock};
@@ -19,6 +21,8 @@ use crate::{
 
 /// Messages that an ending of an id is looked for in.
 const LOOKED_AT: usize = 500;
+/// Letters of the end of an id that are listed at least.
+const LEAST_ENDING: usize = 8;
 
 /// Options of `outbox`.
 #[derive(Args, Debug)]
@@ -179,6 +183,20 @@ async fn found(handle: &Handle, query: OutboxQuery) -> Result<Vec<OutboxRow>, Pr
     Ok(found.map_err(|error| error.problem())?.rows)
 }
 
+/// How many letters of the ends of ids tell the listed messages apart.
+fn ending_length(rows: &[ListedOutboxMessage]) -> usize {
+    let longest = rows.iter().map(|row| row.id.len()).max().unwrap_or(0);
+    let is_enough = |length: &usize| {
+        let mut seen = HashSet::new();
+        rows.iter().all(|row| seen.insert(ending(&row.id, *length)))
+    };
+    (LEAST_ENDING..longest).find(is_enough).unwrap_or(longest)
+}
+
+fn ending(id: &str, length: usize) -> &str {
+    id.get(id.len().saturating_sub(length)..).unwrap_or(id)
+}
+
 fn table(rows: &[ListedOutboxMessage]) -> TextTable {
     let now = SystemClock.now();
     let mut table = TextTable::new([
@@ -190,9 +208,10 @@ fn table(rows: &[ListedOutboxMessage]) -> TextTable {
         ("TEXT", ColumnShrink::Soft),
         ("ERROR", ColumnShrink::Soft),
     ]);
+    let length = ending_length(rows);
     for row in rows {
         table.row([
-            row.id.clone(),
+            ending(&row.id, length).to_owned(),
             row.state.name().to_owned(),
             row.kind.to_owned(),
             row.target.clone(),

@@ -94,13 +94,13 @@ pub struct Arguments {
     #[arg(long = "continue", help_heading = "Agent and session")]
     pub latest: bool,
     /// End the run after so many replies of the model
-    #[arg(long, value_name = "N", help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", help_heading = "Limits", allow_negative_numbers = true, value_parser = some_turns)]
     pub max_turns: Option<u32>,
     /// End the run after this time, e.g. 90s or 10m
     #[arg(long, value_name = "DURATION", help_heading = "Limits", value_parser = some_time)]
     pub timeout: Option<Duration>,
     /// End the run when it has cost so many US dollars, as far as prices are known
-    #[arg(long, value_name = "USD", help_heading = "Limits", value_parser = dollars)]
+    #[arg(long, value_name = "USD", help_heading = "Limits", allow_negative_numbers = true, value_parser = dollars)]
     pub max_cost: Option<f64>,
     /// Record every request to a model and its reply in this file
     #[arg(
@@ -451,8 +451,14 @@ pub fn permission_mode(text: &str) -> Result<PermissionMode, String> {
     serde_json::from_value(text.into()).map_err(|_| format!("choose one of {}", names.join(", ")))
 }
 
+fn some_turns(text: &str) -> Result<u32, String> {
+    let turns = text.parse().ok().filter(|turns| *turns > 0);
+    turns.ok_or_else(|| "write a whole number of at least 1, for example 20".into())
+}
+
 fn some_time(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let time = humantime::parse_duration(text)
+        .map_err(|_| "write a number and its unit, for example 90s, 10m or 2h")?;
     if time.is_zero() {
         Err("the timeout must be greater than zero; omit it for no limit".into())
     } else {

@@ -1,13 +1,17 @@
 //! Schedules: adds, lists, shows, runs, pauses and removes them. The server fires them.
 
+mod checks;
 mod shown;
 
 use clap::{Args, Subcommand};
-use rooftree_protocol::{ChatTarget, ErrorCode, Principal, Problem, ScheduleDraft};
+use rooftree_protocol::{ErrorCode, Principal, Problem, ScheduleDraft};
 use rooftree_runtime::{Handle, ScheduleChange, ScheduleDefaults};
 use serde::Serialize;
 
-use self::shown::{history_table, page, preview_page, table};
+use self::{
+    checks::{known_model, refuse_taken_name, refuse_unknown_chat, server_state},
+    shown::{history_table, page, preview_page, table},
+};
 use crate::{
     commands::{agents::note_unknown_agent, token::local_owner},
     control::owner,
@@ -239,7 +243,7 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
         prompt: arguments.prompt,
         command: arguments.command,
         gate: arguments.gate,
-        model: arguments.model,
+        model: known_model(arguments.model, environment)?,
         target: arguments.target,
         fail_target: arguments.fail_target,
         overlap: arguments.overlap,
@@ -263,49 +267,13 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
         output::print(&output::json_page(&added)?)?;
     } else {
         output::print(&page(&added))?;
-        output::print_note(environment, "it fires while `rooftree serve` runs");
+        let words = format!(
+            "it fires while `rooftree serve` runs{}",
+            server_state(environment)
+        );
+        output::print_note(environment, &words);
     }
     Ok(Exit::DONE)
-}
-
-/// A name that a person gives names one schedule.
-async fn refuse_taken_name(
-    handle: &Handle,
-    who: &Principal,
-    name: Option<&str>,
-) -> Result<(), Problem> {
-    let known = handle.schedules(who).await;
-    let known = known.map_err(|error| error.problem())?;
-    let is_taken = |name: &&str| known.iter().any(|one| one.name.eq_ignore_ascii_case(name));
-    let Some(name) = name.filter(|name| is_taken(name)) else {
-        return Ok(());
-    };
-    let message = format!("there is a schedule `{name}` already");
-    Err(
-        Problem::new(ErrorCode::InvalidArguments, message).fix(format!(
-            "choose another --name, or remove it: rooftree schedules rm {name}"
-        )),
-    )
-}
-
-/// A chat of a connector that is not there would get nothing.
-async fn refuse_unknown_chat(
-    handle: &Handle,
-    who: &Principal,
-    target: &str,
-) -> Result<(), Problem> {
-    let Ok(chat) = target.parse::<ChatTarget>() else {
-        return Ok(());
-    };
-    let known = handle.connectors(who).await;
-    let known = known.map_err(|error| error.problem())?;
-    if known.iter().any(|row| row.name == chat.connector) {
-        return Ok(());
-    }
-    let message = format!("there is no connector `{}`", chat.connector);
-    Err(Problem::new(ErrorCode::TaskNotFound, message)
-        .cause(format!("`{target}` is a chat of it"))
-        .fix("rooftree connectors list shows them, rooftree connectors add adds one"))
 }
 
 /// `on run-ended:AGENT` names an event; everything else is a time.
@@ -348,6 +316,14 @@ async fn next(
         };
         return print_preview(&preview, &found.zone, arguments.output);
     }
+    if let (None, Some(event)) = time_or_event(arguments.schedule.clone()) {
+        let preview = rooftree_protocol::SchedulePreview {
+            words: format!("on {event}: it has no set times"),
+            spec: serde_json::Value::Null,
+            next: Vec::new(),
+        };
+        return print_preview(&preview, "UTC", arguments.output);
+    }
     let zone = arguments.zone.clone().unwrap_or_else(system_zone);
     let preview = handle.preview_schedule(&arguments.schedule, &zone)?;
     print_preview(&preview, &zone, arguments.output)
@@ -378,7 +354,8 @@ async fn run(arguments: &OneScheduleArguments, environment: &Environment) -> Res
         return output::print(&output::json_page(&ran)?).map(|()| Exit::DONE);
     }
     output::print(&format!("{} is due now\n", ran.name))?;
-    output::print_note(environment, "`rooftree serve` runs it");
+    let words = format!("`rooftree serve` runs it{}", server_state(environment));
+    output::print_note(environment, &words);
     Ok(Exit::DONE)
 }
 
@@ -449,5 +426,8 @@ async fn history(
     let rows: Vec<ListedOccurrence> = rows.into_iter().map(ListedOccurrence).collect();
     let look = listing::look(environment);
     listing::print(&rows, arguments.output.format, look, history_table)?;
+    if rows.is_empty() {
+        output::print_note(environment, "it has not been due yet");
+    }
     Ok(Exit::DONE)
 }

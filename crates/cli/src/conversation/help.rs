@@ -1,4 +1,4 @@
-//! The text of `/help`: the table of actions, the commands and skills of this place, and keys.
+//! The texts of `/help` and `/agent`: the table of actions, the commands, skills and agents of this place, and keys.
 
 use rooftree_protocol::actions::ACTIONS;
 
@@ -50,6 +50,11 @@ pub fn lines(prompts: &[PromptName], columns: usize) -> Vec<StyledLine> {
     let keys = KEYS.map(|(key, meaning)| (key.to_owned(), meaning.to_owned()));
     lines.extend(block(keys.to_vec(), columns));
     lines
+}
+
+/// Agents that can be talked to, and what each is for.
+pub fn agents(agents: Vec<(String, String)>, columns: usize) -> Vec<StyledLine> {
+    block(agents, columns)
 }
 
 /// Names and meanings beside each other; where that is too narrow or a name too long, below each other.

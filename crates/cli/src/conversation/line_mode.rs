@@ -150,6 +150,7 @@ pub async fn converse(
         told: Some(told),
     };
     conversation.greet();
+    conversation.show_last_exchange().await;
     let exit = conversation.go_on(first).await;
     leave(runtime, exit).await
 }
@@ -174,13 +175,17 @@ impl LineMode<'_> {
         let mut next = match first {
             Some(text) => {
                 self.remember(&text);
+                self.show_typed(&text);
                 self.obey(&text).await
             }
             None => ConversationStep::Ask,
         };
         loop {
             next = match next {
-                ConversationStep::Leave(exit) => return Ok(exit),
+                ConversationStep::Leave(exit) => {
+                    self.say_how_to_continue(exit);
+                    return Ok(exit);
+                }
                 ConversationStep::Say(text, restriction) => self.say(text, restriction).await,
                 ConversationStep::Ask => match self.ask().await {
                     LineRead::Line(line) => {

@@ -25,7 +25,7 @@ use crate::{
     terminal::{
         self,
         line::{StyledLine, TextStyle},
-        run_text,
+        run_text, wrap,
     },
 };
 
@@ -60,7 +60,7 @@ impl LineMode<'_> {
             UserAction::Rename => return self.rename(words).await,
             UserAction::Switch => return self.switch(words).await,
             UserAction::Back => return self.back(words).await,
-            UserAction::Tasks => return self.command(&["tasks", "list"]).await,
+            UserAction::Tasks => return self.list_tasks().await,
             UserAction::Stop => {
                 needs(words, action)?;
                 return self.command(&["tasks", "stop", words]).await;
@@ -117,7 +117,8 @@ impl LineMode<'_> {
     async fn agent(&mut self, words: &str) -> Result<ConversationStep, Problem> {
         let (name, message) = first_word(words);
         if name.is_empty() {
-            return self.command(&["agents", "list"]).await;
+            self.list_agents();
+            return Ok(ConversationStep::Ask);
         }
         let agent = self.definitions.find(name)?.name.clone();
         self.note(&format!(
@@ -125,6 +126,36 @@ impl LineMode<'_> {
         ));
         self.state.begin_anew(agent);
         Ok(said(message))
+    }
+
+    fn list_agents(&self) {
+        let agents = self.definitions.all().into_iter();
+        let agents = agents.filter(|agent| !agent.hidden).map(|agent| {
+            let is_open = if agent.name == self.state.agent {
+                " (now)"
+            } else {
+                ""
+            };
+            (
+                format!("{}{is_open}", agent.name),
+                agent.description.clone(),
+            )
+        });
+        self.print(&help::agents(
+            agents.collect(),
+            terminal::width().clamp(40, 110),
+        ));
+    }
+
+    /// What this conversation has in background; before there is one, all that works.
+    async fn list_tasks(&self) -> Result<ConversationStep, Problem> {
+        match &self.state.session {
+            Some(session) => {
+                let typed = ["tasks", "list", "--session", session.id.as_str()];
+                self.command(&typed).await
+            }
+            None => self.command(&["tasks", "list", "--running"]).await,
+        }
     }
 
     async fn mode(&mut self, words: &str) -> Result<ConversationStep, Problem> {
@@ -228,6 +259,7 @@ impl LineMode<'_> {
         );
         self.state.enter(session);
         self.note(&format!("goes on with session {id} of {agent}"));
+        self.show_last_exchange().await;
         Ok(ConversationStep::Ask)
     }
 
@@ -337,7 +369,9 @@ impl LineMode<'_> {
     }
 
     pub(super) fn note(&self, words: &str) {
-        self.print(&[StyledLine::of(TextStyle::Dim, words)]);
+        let rows = wrap::rows(words, terminal::width().saturating_sub(1).max(20)).into_iter();
+        let lines = rows.map(|row| StyledLine::of(TextStyle::Dim, row));
+        self.print(&lines.collect::<Vec<_>>());
     }
 }
 

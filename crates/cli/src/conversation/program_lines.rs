@@ -1,20 +1,28 @@
-//! Prints lines of the program itself in a conversation: the greeting, notes, remarks and errors.
+//! Prints lines of the program itself in a conversation: greeting, last exchange, notes, remarks, errors and farewell.
 
-use rooftree_protocol::Problem;
+use rooftree_protocol::{EventBody, Problem, message::text_of};
+use rooftree_view::board::plain_line;
 
 use super::{
     line_mode::{ConversationStep, LineMode, write},
     state::mode_name,
 };
 use crate::{
+    control,
+    exit::Exit,
     failure,
     human_format::place,
     terminal::{
         self,
         line::{StyledLine, TextStyle},
-        run_text, wrap,
+        run_text,
+        sanitize::clean_line,
+        wrap,
     },
 };
+
+/// Events of a journal among which the last question and the last answer are looked for.
+const LAST_EVENTS: usize = 200;
 
 impl LineMode<'_> {
     /// The first lines: with whom and what the conversation works.
@@ -44,6 +52,51 @@ impl LineMode<'_> {
             "/help lists commands · Ctrl-C stops a run · Ctrl-D leaves",
         ));
         self.print(&lines);
+    }
+
+    /// A message that was typed before the conversation began, as it would stand at the prompt.
+    pub(super) fn show_typed(&self, text: &str) {
+        let prompt = self.state.prompt();
+        let lines = text.lines().enumerate().map(|(number, line)| {
+            let prompt = if number == 0 { prompt.as_str() } else { "" };
+            StyledLine::of(TextStyle::Plain, format!("{prompt}{}", clean_line(line)))
+        });
+        self.print(&lines.collect::<Vec<_>>());
+    }
+
+    /// What was last asked and answered in the session that goes on, a line each. What cannot be read is left out.
+    pub(super) async fn show_last_exchange(&self) {
+        let Some(session) = &self.state.session else {
+            return;
+        };
+        let after = session.head.saturating_sub(LAST_EVENTS as u64);
+        let client = control::client(&self.handle);
+        let events = client.events(&session.id, after, LAST_EVENTS).await;
+        let (mut asked, mut answered) = (String::new(), String::new());
+        for event in events.unwrap_or_default() {
+            match event.body {
+                EventBody::MessageUser { message, .. } => asked = text_of(&message.parts),
+                EventBody::MessageCompleted(reply) if !reply.text.trim().is_empty() => {
+                    answered = reply.text;
+                }
+                _ => {}
+            }
+        }
+        let room = terminal::width().saturating_sub(1).max(20);
+        let lines = [("› ", asked), ("● ", answered)].map(|(sign, text)| {
+            let line = text.lines().find(|line| !line.trim().is_empty())?;
+            let line = StyledLine::of(TextStyle::Dim, format!("{sign}{}", plain_line(line)));
+            Some(line.cut(room))
+        });
+        self.print(&lines.into_iter().flatten().collect::<Vec<_>>());
+    }
+
+    /// The session is kept: the last line says how to come back to it.
+    pub(super) fn say_how_to_continue(&self, exit: Exit) {
+        if let (Some(session), Exit::DONE) = (&self.state.session, exit) {
+            let id = run_text::short(&session.id);
+            self.note(&format!("continue with: rooftree chat -s {id}"));
+        }
     }
 
     /// Prints lines of the program itself.

@@ -120,7 +120,7 @@ impl QuestionPrompt {
     pub fn prompt(left: Duration) -> StyledLine {
         StyledLine::of(
             TextStyle::Dim,
-            format!("  declined by itself in {} ", in_words(left)),
+            format!("  declined automatically in {} ", in_words(left)),
         )
         .with(TextStyle::Accent, "› ")
     }

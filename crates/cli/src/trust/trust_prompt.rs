@@ -10,6 +10,7 @@ use crate::{
     terminal::{
         confirm,
         line::{StyledLine, TextStyle},
+        width, wrap,
     },
 };
 
@@ -41,10 +42,13 @@ pub async fn ask(environment: &Environment, places: &SearchDirs) -> Result<(), P
     };
     let mut lines = vec![StyledLine::of(TextStyle::Warning, "? ").with(TextStyle::Strong, heading)];
     lines.extend(listed(&status, &content));
-    lines.push(StyledLine::of(
-        TextStyle::Dim,
-        "  Look at it first if others wrote it. If you decline, everything else works without it.",
-    ));
+    let advice =
+        "  Look at it first if others wrote it. If you decline, everything else works without it.";
+    let rows = wrap::rows(advice, width().saturating_sub(1));
+    lines.extend(
+        rows.into_iter()
+            .map(|row| StyledLine::of(TextStyle::Dim, row)),
+    );
     let colours = environment.colours(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     if confirm::ask(&lines, "  use it? y/N › ", colours).await? {
         super::give(environment, root, &content).await

@@ -178,8 +178,8 @@ fn an_agent_is_shown_as_it_is_as_it_works_and_as_its_model_reads_it() {
         .rooftree(&["agents", "show", "reviewer", "--effective"])
         .well();
     for part in [
-        "✓ Bash             allowed by `B*`",
-        "✗ BashOutput       denied by `BashOutput`",
+        "✓ Bash                allowed by `B*`",
+        "✗ BashOutput          denied by `BashOutput`",
         "✗ Write",
         "may ask       explore",
     ] {

@@ -82,7 +82,7 @@ fn a_backup_replaces_nothing_and_a_file_that_is_none_is_refused() {
     house.talk(Some("talk"), "Hello", "Hello.");
     let said = house.rooftree(&["backup", "copy.db"]).well();
     assert!(
-        said.contains("1 sessions") && said.contains("verified"),
+        said.contains("1 session ·") && said.contains("verified"),
         "{said}"
     );
     let told = house.rooftree(&["backup", "copy.db"]).ended(2);

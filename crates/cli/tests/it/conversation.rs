@@ -47,6 +47,7 @@ fn n_20_bare_rooftree_opens_a_conversation_and_answers_several_messages() {
 fn n_20_text_without_a_subcommand_is_the_first_message() {
     let desk = Desk::with_echo();
     let mut seat = Seat::coloured(&desk, "'fix the bug'");
+    seat.sees("lead › fix the bug");
     seat.sees("heard: fix the bug");
     seat.sees("›");
     sends(&mut seat, "/quit");
@@ -460,4 +461,54 @@ fn sessions_lists_those_of_this_folder_unless_all_are_asked_for() {
     seat.sees("does not know `none`");
     sends(&mut seat, "/quit");
     assert_eq!(seat.ends(), 0);
+}
+
+#[test]
+fn leaving_says_how_to_continue_and_continuing_shows_the_last_exchange() {
+    let desk = Desk::with_echo();
+    let mut seat = opened(&desk, "");
+    sends(&mut seat, "the **first** thing");
+    seat.sees("heard: the first thing");
+    seat.sees("›");
+    sends(&mut seat, "/quit");
+    let list = ["sessions", "list", "-o", "ids"];
+    let id = desk.house.rooftree(&list).well();
+    let end = &id.trim()[id.trim().len() - 8..];
+    seat.sees(&format!("continue with: rooftree chat -s {end}"));
+    assert_eq!(seat.ends(), 0);
+    let mut again = Seat::coloured(&desk, &format!("chat -s {end}"));
+    again.sees("› the first thing");
+    again.sees("● heard: the first thing");
+    again.sees("lead ›");
+    sends(&mut again, "/new");
+    again.sees("a new conversation begins");
+    sends(&mut again, &format!("/resume {end}"));
+    again.sees("● heard: the first thing");
+    sends(&mut again, "/quit");
+    assert_eq!(again.ends(), 0);
+}
+
+#[test]
+fn agents_are_listed_with_what_they_are_for_and_tasks_are_those_of_the_conversation() {
+    let desk = Desk::new(BACKGROUND);
+    let mut first = opened(&desk, "chat --permission-mode auto");
+    sends(&mut first, "go");
+    first.sees("1 agent in background at work");
+    first.sees("lead (auto) ›");
+    sends(&mut first, "/tasks");
+    first.sees("Dig");
+    first.sees("lead (auto) ›");
+    desk.write("open", "");
+    desk.waits_for("dug");
+    first.presses_until("\r", "It is back.");
+    sends(&mut first, "/quit");
+    assert_eq!(first.ends(), 0);
+    let mut second = opened(&desk, "chat --permission-mode auto");
+    sends(&mut second, "/agent");
+    second.sees("lead (now)");
+    second.sees("lead (auto) ›");
+    sends(&mut second, "/tasks");
+    second.sees("nothing is at work");
+    sends(&mut second, "/quit");
+    assert_eq!(second.ends(), 0);
 }

@@ -95,6 +95,29 @@ fn due_times_are_shown_before_anything_is_saved() {
 }
 
 #[test]
+fn a_schedule_says_what_it_runs_in_its_own_zone_and_that_no_server_runs() {
+    let desk = Desk::with_echo();
+    let plan = ["add", "fridays at 17:30 Europe/Berlin", "--zone", "UTC"];
+    let options = ["--command", "ls -la", "--name", "week", "--day-tokens", "9"];
+    let added = schedules(&desk, &[&plan[..], &options].concat());
+    for words in ["command: ls -la", "budget: day_tokens 9", " 17:30 ("] {
+        assert!(added.out.contains(words), "{words}: {added:?}");
+    }
+    assert!(added.err.contains("and none runs now"), "{added:?}");
+    let table = schedules(&desk, &["list"]).well();
+    assert!(table.contains("(command)"), "{table}");
+    let history = schedules(&desk, &["history", "week"]);
+    assert!(history.err.contains("has not been due yet"), "{history:?}");
+    let event = schedules(&desk, &["next", "on run-ended:explore"]).well();
+    assert!(event.contains("no set times"), "{event}");
+    for when in ["every 2h", "every 3h"] {
+        schedules(&desk, &["add", when, "twins", "--heartbeat"]).well();
+    }
+    let several = schedules(&desk, &["show", "twins"]).ended(2);
+    assert_eq!(several.matches("sch_").count(), 2, "{several}");
+}
+
+#[test]
 fn a_schedule_that_cannot_be_is_refused_with_what_to_write() {
     let desk = Desk::with_echo();
     for (arguments, words) in [
@@ -124,6 +147,10 @@ fn a_schedule_that_cannot_be_is_refused_with_what_to_write() {
             &["active hours", "fix:", "08:00-22:00"],
         ),
         (&["next", "whenever"], &["`whenever`", "fix:"]),
+        (
+            &["add", "every 2h", "x", "--model", "foo/bar"],
+            &["provider `foo`", "rooftree models list"],
+        ),
     ] {
         let refused = schedules(&desk, arguments).ended(2);
         for word in words {

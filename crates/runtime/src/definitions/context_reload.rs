@@ -79,7 +79,13 @@ impl ContextWatcher {
             at: clock.now(),
             ..ContextStamp::of(&first, &places, &recheck, since)
         });
-        let known = first.remarks.clone();
+        // Whoever starts the program says what of an untrusted project is not used; it is no news then.
+        let known = first
+            .remarks
+            .iter()
+            .cloned()
+            .chain(untrusted(&places))
+            .collect();
         let watch = ContextWatch {
             places,
             recheck,
@@ -289,5 +295,24 @@ mod tests {
         );
         let watch = lookout.watch.unwrap();
         assert!(watch.changed().is_some() && watch.changed().is_some());
+    }
+
+    #[test]
+    fn what_was_not_trusted_from_the_start_is_no_news() {
+        let (place, places) = project(SystemTime::now() + HOUR);
+        let commands = place.path().join(".claude/commands");
+        fs::create_dir_all(&commands).unwrap();
+        fs::write(commands.join("fix.md"), "Fix it.").unwrap();
+        let news = |places: SearchDirs| {
+            let recheck = TrustRecheck {
+                ask: Some(Arc::new(|| ProjectTrust::Missing)),
+                ..TrustRecheck::default()
+            };
+            let lookout = ContextWatcher::watching(places, recheck, 1_000, Arc::new(SystemClock));
+            lookout.watch.unwrap().changed().unwrap().news
+        };
+        let withheld = places.clone().trusted(ProjectTrust::Missing);
+        assert_eq!(news(withheld), Vec::<String>::new());
+        assert_eq!(news(places).len(), 1, "trust was withdrawn since");
     }
 }

@@ -301,16 +301,17 @@ impl Handle {
         let is_meant = |row: &&ScheduleRow| {
             row.name.eq_ignore_ascii_case(id) || (id.len() >= 4 && row.id.ends_with(id))
         };
-        let mut found = rows.iter().filter(is_meant);
-        match (found.next(), found.next()) {
-            (Some(row), None) => Ok(row.clone()),
-            (Some(_), Some(_)) => {
+        let found: Vec<&ScheduleRow> = rows.iter().filter(is_meant).collect();
+        match found.as_slice() {
+            [] => Err(no_schedule(id)),
+            [row] => Ok((*row).clone()),
+            several => {
                 let message = format!("several schedules are called `{id}`");
+                let ids: Vec<&str> = several.iter().map(|row| row.id.as_str()).collect();
                 Err(Problem::new(ErrorCode::InvalidArguments, message)
-                    .fix("name its id")
+                    .fix(format!("name the id of one: {}", ids.join(", ")))
                     .into())
             }
-            (None, _) => Err(no_schedule(id)),
         }
     }
 

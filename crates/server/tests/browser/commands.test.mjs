@@ -69,10 +69,10 @@ test('a command file is filled in by the server, and its run may use only the to
   await page.context().close();
 });
 
-test('a skill is sent with its text, and what is no command is sent as it is', async () => {
+test('a skill is sent with its text, and a path is sent as it is', async () => {
   const asked = watchModel(() => ({text: 'Done.'}));
   const {page, session, text} = await composer();
-  for (const [typed, expected] of [['/release-notes 1.2', /^\/release-notes 1\.2[^]*Collect what changed in 1\.2\.$/], ['/no-such thing', /^\/no-such thing$/]]) {
+  for (const [typed, expected] of [['/release-notes 1.2', /^\/release-notes 1\.2[^]*Collect what changed in 1\.2\.$/], ['/etc/hosts is wrong', /^\/etc\/hosts is wrong$/]]) {
     const before = asked.length;
     await text.fill(String(typed));
     await page.keyboard.press('Enter');
@@ -81,6 +81,18 @@ test('a skill is sent with its text, and what is no command is sent as it is', a
     await ended(bench, page, session);
     assert.match(asked[before].text, /** @type {RegExp} */ (expected));
   }
+  await page.context().close();
+});
+
+test('a misspelt command is no message: it is refused with the nearest one, and stays in the box', async () => {
+  const asked = watchModel(() => ({text: 'Done.'}));
+  const {page, session, text} = await composer();
+  await text.fill('/fix-isue 12');
+  await page.keyboard.press('Enter');
+  assert.match(await page.locator('.toast').innerText(), /There is no command or skill \/fix-isue\. Did you mean \/fix-issue\?/);
+  assert.equal(await text.inputValue(), '/fix-isue 12');
+  assert.equal((await bench.api(page, 'GET', `/runs?session=${session}`)).body.runs.length, 0);
+  assert.equal(asked.length, 0);
   await page.context().close();
 });
 

@@ -48,7 +48,7 @@ export async function request(method, path, options = {}) {
     });
   } catch (error) {
     if (/** @type {any} */ (error)?.name === 'AbortError') throw error;
-    throw new ApiError(0, {detail: 'the server cannot be reached', hint: 'it is tried again as soon as it answers'});
+    throw new ApiError(0, {detail: 'The server cannot be reached', hint: 'Try again when the page is connected; what you typed stays'});
   }
   if (raw && response.ok) return response;
   const isJson = (response.headers.get('content-type') || '').includes('json');

@@ -48,6 +48,12 @@ export function ago(at, now = Date.now()) {
   return new Date(time).toLocaleDateString(undefined, {day: 'numeric', month: 'short'});
 }
 
+/** The same in a sentence: "5 min ago", "now", "12 Nov". @param {string} at */
+export function agoWords(at) {
+  const words = ago(at);
+  return /^\d+ (min|h|d)$/.test(words) ? `${words} ago` : words;
+}
+
 /** The time of day, with the date if it is another day. @param {string} at */
 export function clock(at) {
   const time = new Date(at);
@@ -65,6 +71,11 @@ export function count(count, word, many = `${word}s`) {
 export function firstLine(text, most = 120) {
   const line = text.trim().split('\n', 1)[0] ?? '';
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
+
+/** The first line without the marks of headings, emphasis, code and links. @param {string} text @param {number} [most] */
+export function plainLine(text, most = 120) {
+  return firstLine(text.trimStart().replace(/^[#> ]+/, '').replace(/\[([^[\]\n]*)\]\(([^)\s]*)\)/g, '$1').replace(/\*\*|`/g, ''), most);
 }
 
 /** A model's short name: what stands after the provider. @param {string} model */

@@ -26,6 +26,8 @@ export class SessionModel extends EventTarget {
     this.problem = null;
     /** Frames that came before the history was loaded. @type {any[] | null} */
     this.waiting = [];
+    /** Whether the server knows no such session, or does not show it to this person. */
+    this.isMissing = false;
     this.stop = () => {};
   }
 
@@ -41,6 +43,10 @@ export class SessionModel extends EventTarget {
   take(frame) {
     if (this.waiting) {
       this.waiting.push(frame);
+      if (frame.name === 'session.removed' && frame.data.session === this.root && frame.data.reason !== 'removed') {
+        this.isMissing = true;
+        this.dispatchEvent(new Event('change'));
+      }
       if (frame.name === 'session.snapshot' && frame.data.session === this.root) this.load(frame.data);
       return;
     }

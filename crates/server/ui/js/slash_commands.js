@@ -90,7 +90,7 @@ async function promptOf(text) {
  */
 export async function sendPrompt(text, view, attachments, key) {
   const prompt = await promptOf(text);
-  if (!prompt) return 'text';
+  if (!prompt) return isPath(text) ? 'text' : refuseUnknown(text);
   try {
     const {ignored} = await post(pathOf`/sessions/${view.shown}/prompts`, {...prompt, attachments}, {key});
     if (ignored.length) toast(`/${prompt.name} also says ${ignored.join(' and ')}: that holds only in rooftree run.`);
@@ -99,6 +99,32 @@ export async function sendPrompt(text, view, attachments, key) {
     tellError(error);
     return 'kept';
   }
+}
+
+/** Whether a text begins with a path such as `/etc/hosts`, or with a slash alone. @param {string} text */
+function isPath(text) {
+  return !/^\/[^\s/]+(\s|$)/.test(text);
+}
+
+/** A misspelt command must not become a message to the agent. @param {string} text @returns {'kept'} */
+function refuseUnknown(text) {
+  const [name] = text.slice(1).toLowerCase().split(/\s/);
+  const known = [...ACTIONS.flatMap(action => [action.name, ...action.aliases]), ...prompts.map(prompt => prompt.name)];
+  const near = known.map(one => ({one, far: distance(name, one.toLowerCase())})).sort((one, other) => one.far - other.far)[0];
+  const hint = near && near.far <= Math.max(1, Math.floor(name.length / 3)) ? `Did you mean /${near.one}?` : '/help lists the commands.';
+  tellError({message: `There is no command or skill /${name}`, hint: `${hint} To say it to the agent, put a word before the slash.`});
+  return 'kept';
+}
+
+/** How many letters must be changed, added or removed. @param {string} one @param {string} other */
+function distance(one, other) {
+  let row = Array.from({length: other.length + 1}, (_, at) => at);
+  for (const [at, letter] of [...one].entries()) {
+    const next = [at + 1];
+    for (const [column, wanted] of [...other].entries()) next.push(Math.min(row[column] + Number(letter !== wanted), row[column + 1] + 1, next[column] + 1));
+    row = next;
+  }
+  return row[row.length - 1];
 }
 
 /**
@@ -262,5 +288,5 @@ async function showHelp() {
   await loadNames();
   const rows = [...ACTIONS.map(({name, usage, help}) => [`/${name} ${usage}`, help]), ...prompts.map(({name, arguments: usage, description}) => [`/${name} ${usage}`, firstLine(description)])];
   note('Commands', h('dl', {class: 'facts'}, rows.map(([typed, help]) => [h('dt', null, h('code', null, typed.trim())), h('dd', null, help)]).flat()),
-  h('p', {class: 'muted'}, 'Any other word after a slash is sent as text. ', h('kbd', null, '?'), ' lists the keyboard shortcuts.'));
+  h('p', {class: 'muted'}, 'A text that begins with a path, such as /etc/hosts, is sent as it is. ', h('kbd', null, '?'), ' lists the keyboard shortcuts.'));
 }

@@ -10,7 +10,8 @@ use rooftree_protocol::{
 use super::{
     BoardAgent, BoardOwner, BoardPlace, BoardProcess, BoardReason, BoardReasonKind, BoardRev,
     BoardRow, BoardState, BoardUsage, BoardWait, BoardWaitReason, ChildCounts, SessionActivity,
-    SessionOutcome, headline::short,
+    SessionOutcome,
+    headline::{plain_line, short},
 };
 
 /// All that is known about a root session and those below it.
@@ -181,9 +182,9 @@ pub fn board_row(
     let title = session.name.as_deref().unwrap_or(&activity.title);
     let headline = match why.first() {
         Some(first) if matches!(state, BoardState::NeedsYou) => short(&first.title),
-        _ => match activity.headline.shown(now) {
+        _ => match said(activity, now) {
             "" => title.to_owned(),
-            shown => shown.to_owned(),
+            said => plain_line(said),
         },
     };
     let open = activity.run.as_ref();
@@ -228,6 +229,14 @@ pub fn board_row(
         },
         unread: activity.news > facts.read_upto,
         pinned: session.pinned_at.is_some(),
+    }
+}
+
+/// The last that a session said or began: while it works, nothing that changes more often than a person can read.
+fn said(activity: &SessionActivity, now: Timestamp) -> &str {
+    match activity.run {
+        Some(_) => activity.headline.shown(now),
+        None => activity.headline.newest(),
     }
 }
 

@@ -52,6 +52,43 @@ impl Headline {
             _ => &self.text,
         }
     }
+
+    /// The newest one, for a session that is not at work: nothing flickers there any more.
+    pub fn newest(&self) -> &str {
+        self.next.as_ref().unwrap_or(&self.text)
+    }
+}
+
+/// A line as people read it where Markdown is not drawn: without marks of headings, emphasis, code and links.
+pub fn plain_line(text: &str) -> String {
+    let text = text.trim_start_matches(['#', '>', ' ']);
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(sign) = rest.chars().next() {
+        let skipped = if rest.starts_with("**") {
+            2
+        } else {
+            usize::from(sign == '`')
+        };
+        if skipped > 0 {
+            rest = rest.get(skipped..).unwrap_or_default();
+        } else if let Some((words, after)) = link(rest) {
+            plain.push_str(&plain_line(words));
+            rest = after;
+        } else {
+            plain.push(sign);
+            rest = rest.get(sign.len_utf8()..).unwrap_or_default();
+        }
+    }
+    plain
+}
+
+/// The words of the link that a text begins with, and what follows it.
+fn link(text: &str) -> Option<(&str, &str)> {
+    let (words, rest) = text.strip_prefix('[')?.split_once("](")?;
+    let (address, after) = rest.split_once(')')?;
+    let is_one_line = !words.contains(['[', ']', '\n']) && !address.contains([' ', '\n']);
+    is_one_line.then_some((words, after))
 }
 
 /// The last sentence of a reply, as a headline; none if there are no words in it.
@@ -117,6 +154,26 @@ mod tests {
         assert!(gaps.min().unwrap() >= 15, "{changes:?}");
         assert!(changes.len() > 6, "{changes:?}");
         assert_eq!(headline.shown(Timestamp(1_000_000)), "step 181");
+    }
+
+    #[test]
+    fn a_plain_line_has_no_marks_of_markdown_and_keeps_all_else() {
+        let table = [
+            ("Done: `apple` costs **5** now.", "Done: apple costs 5 now."),
+            ("# Title", "Title"),
+            (
+                "See [the *docs*](https://example.org/a) and [x].",
+                "See the *docs* and [x].",
+            ),
+            (
+                "2 * 3 is [a] (b), __init__, ä",
+                "2 * 3 is [a] (b), __init__, ä",
+            ),
+            ("[**all**](u)", "all"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(plain_line(text), expected);
+        }
     }
 
     #[test]

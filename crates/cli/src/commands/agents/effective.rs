@@ -165,7 +165,10 @@ fn model(here: &AgentsContext, definition: &AgentDefinition) -> SourcedValue {
                 .map_or(name, |resolved| resolved.choice.to_string());
             sourced(choice, "the default; asked by another agent, that one's")
         }
-        None => sourced("none", "neither its definition nor the settings name one"),
+        None => sourced(
+            "none",
+            "neither its definition nor the settings name one that can be used",
+        ),
     }
 }
 
@@ -313,7 +316,7 @@ impl EffectiveAgent {
         text += "tools\n";
         for tool in &self.tools {
             let sign = if tool.has { '✓' } else { '✗' };
-            let _ = writeln!(text, "  {sign} {:<16} {}", tool.tool, tool.because);
+            let _ = writeln!(text, "  {sign} {:<19} {}", tool.tool, tool.because);
         }
         let list = |names: &[String]| {
             if names.is_empty() {

@@ -41,7 +41,9 @@ pub fn checks(environment: &Environment) -> Vec<DoctorCheck> {
 }
 
 fn of_minds(models: &ConfiguredModels, settings: &Settings) -> Vec<DoctorCheck> {
-    let providers: Vec<&str> = models.catalog.providers().collect();
+    // Those that stand in for vendors in the demo can be used for nothing else.
+    let is_useful = |name: &&str| !name.starts_with("demo-");
+    let providers: Vec<&str> = models.catalog.providers().filter(is_useful).collect();
     let mut checks = vec![DoctorGroup::Models.good("providers", providers.join(", "))];
     // What it means that none is set depends on keys and servers, which are looked at later.
     let default = configured_models::default_name(settings);

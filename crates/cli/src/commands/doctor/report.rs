@@ -59,7 +59,7 @@ pub fn text(checks: &[DoctorCheck], look: TableStyle) -> String {
     let mut notes: Vec<&DoctorCheck> = checks.iter().filter(needs_somebody).collect();
     notes.sort_by_key(|check| check.verdict != DoctorVerdict::Failure);
     if !notes.is_empty() {
-        text += "Notes\n";
+        text += "To fix\n";
         notes.iter().for_each(|check| text += &line(check, look));
     }
     for (group, title) in GROUPS {
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "Notes",
+                "To fix",
                 "  ✗ default     no provider `x` — name another",
                 "  ⚠ space       1 MB free — free some",
                 "Environment",

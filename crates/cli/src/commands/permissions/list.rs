@@ -232,7 +232,7 @@ fn table(rows: &[Row]) -> TextTable {
         ("WHAT", ColumnShrink::Soft),
         ("WHY", ColumnShrink::Soft),
         ("LEFT", ColumnShrink::Stiff),
-        ("", ColumnShrink::Stiff),
+        ("STATE", ColumnShrink::Stiff),
     ]);
     for row in rows {
         let what = row

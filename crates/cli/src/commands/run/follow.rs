@@ -267,11 +267,9 @@ impl RunFollower<'_> {
     /// Says that the server does not answer, once, and that it answers again.
     fn tell_connection(&mut self, state: &ConnectionState) {
         match state {
-            ConnectionState::Reconnecting { attempt: 1, reason } => {
+            ConnectionState::Reconnecting { attempt: 1, .. } => {
                 self.is_cut_off = true;
-                self.remark(&format!(
-                    "the connection to the server broke ({reason}); trying again"
-                ));
+                self.remark("the connection to the server broke; trying again");
             }
             ConnectionState::Connected if self.is_cut_off => {
                 self.is_cut_off = false;

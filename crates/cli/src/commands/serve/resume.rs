@@ -3,7 +3,7 @@
 use rooftree_protocol::Problem;
 use rooftree_runtime::{AgentRuntime, UnfinishedSession};
 
-use crate::{environment::Environment, output};
+use crate::{control, environment::Environment, output};
 
 /// Which unfinished sessions the server resumes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,7 @@ pub(super) async fn resumed(
         ResumeMode::Nothing => runtime.unfinished().await,
     };
     let unfinished = unfinished.map_err(|error| error.problem())?;
+    let client = control::client(&runtime.handle());
     let mut count = 0_u32;
     for one in &unfinished {
         let UnfinishedSession {
@@ -43,12 +44,20 @@ pub(super) async fn resumed(
             problem,
         } = one;
         let about = title.as_deref().unwrap_or("a message waits");
-        let words = match problem {
-            Some(problem) => format!("stays unfinished: {}: {}", session.id, problem.message),
-            None if resume == ResumeMode::Nothing => {
+        let work = client.session_work(&session.id).await;
+        let elsewhere = work.ok().and_then(|work| work.elsewhere);
+        let words = match (problem, elsewhere) {
+            (Some(problem), _) => {
+                format!("stays unfinished: {}: {}", session.id, problem.message)
+            }
+            (None, Some(process)) => format!(
+                "{process} works on {} ({about}); when it ends, the server goes on with it",
+                session.id
+            ),
+            (None, None) if resume == ResumeMode::Nothing => {
                 format!("stays unfinished: {} ({about})", session.id)
             }
-            None => {
+            (None, None) => {
                 count += 1;
                 format!(
                     "goes on: {} ({}, mode {mode}): {about}",

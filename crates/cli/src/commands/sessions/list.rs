@@ -64,7 +64,7 @@ struct Row {
     #[serde(flatten)]
     session: Session,
     state: SessionState,
-    /// The first message, on one line.
+    /// The first paragraph of the first message, on one line.
     asked: String,
 }
 
@@ -86,7 +86,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         rows.get(..PAGE).unwrap_or(&rows)
     };
     let look = listing::look(environment);
-    listing::print(shown, arguments.output.format, look, table)?;
+    // A directory that all of them share says nothing and costs columns.
+    let is_here = is_of_one_directory(&arguments, environment);
+    listing::print(shown, arguments.output.format, look, |rows| {
+        table(rows, is_here)
+    })?;
     if rows.is_empty() {
         output::print_note(environment, nothing(&arguments));
     } else if shown.len() < rows.len() {
@@ -109,13 +113,17 @@ fn nothing(arguments: &Arguments) -> &'static str {
     }
 }
 
+/// Whether only the sessions of one directory are listed. One that was named has no other meaning here.
+fn is_of_one_directory(arguments: &Arguments, environment: &Environment) -> bool {
+    arguments.here || environment.everywhere.cwd.is_some()
+}
+
 async fn rows(
     client: &dyn RuntimeClient,
     arguments: &Arguments,
     environment: &Environment,
 ) -> Result<Vec<Row>, Problem> {
-    // A directory that was named has no other meaning here.
-    let is_here = arguments.here || environment.everywhere.cwd.is_some();
+    let is_here = is_of_one_directory(arguments, environment);
     let query = SessionQuery {
         cwd: is_here.then(|| environment.cwd.clone()),
         agent: arguments.agent.clone(),
@@ -145,22 +153,23 @@ async fn row(client: &dyn RuntimeClient, listed: ListedSession) -> Result<Row, P
     })
 }
 
-/// What the session was first asked, on one line and in short.
+/// What the session was first asked: the first paragraph, on one line and in short.
 async fn first_message(client: &dyn RuntimeClient, session: &Session) -> Result<String, Problem> {
     let events = client.events(&session.id, 0, FIRST_EVENTS).await?;
     let asked = events.into_iter().find_map(|event| match event.body {
         EventBody::MessageUser { message, .. } => Some(text_of(&message.parts)),
         _ => None,
     });
-    let words: Vec<String> = asked
-        .unwrap_or_default()
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect();
+    // What follows the first paragraph was often not typed: the text of a command, piped input, a schema.
+    let asked = asked.unwrap_or_default();
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let paragraph = asked.lines().skip_while(is_blank);
+    let paragraph = paragraph.take_while(|line| !is_blank(line));
+    let words: Vec<&str> = paragraph.flat_map(str::split_whitespace).collect();
     Ok(human_format::cut(&words.join(" "), MOST_COLUMNS))
 }
 
-fn table(rows: &[Row]) -> TextTable {
+fn table(rows: &[Row], is_here: bool) -> TextTable {
     let now = SystemClock.now();
     let mut table = TextTable::new([
         ("ID", ColumnShrink::Stiff),
@@ -192,9 +201,12 @@ fn table(rows: &[Row]) -> TextTable {
             session.name.clone().unwrap_or_default(),
             state.to_owned(),
             human_format::ago(now, session.updated_at),
-            human_format::place(&session.cwd),
+            match is_here {
+                true => String::new(),
+                false => human_format::place(&session.cwd),
+            },
             asked.clone(),
-            session.last_snippet.clone(),
+            rooftree_view::board::plain_line(&session.last_snippet),
             session.head.to_string(),
         ]);
     }

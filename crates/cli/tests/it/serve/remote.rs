@@ -153,6 +153,12 @@ fn a_server_that_is_down_or_refuses_is_told_with_what_to_do() {
         none.code == 4 && none.err.contains("ROOFTREE_TOKEN"),
         "{none:?}"
     );
+    let mut command = scene.client.command(&["--server", "nonsense", "board"]);
+    let nonsense = ended(command.env_remove("ROOFTREE_TOKEN"));
+    assert!(
+        nonsense.code == 2 && nonsense.err.contains("`nonsense` is no address"),
+        "{nonsense:?}"
+    );
     terminate(&scene.server);
     scene.server.wait().unwrap();
     for arguments in [&["run", "hello"][..], &["board", "--once"]] {

@@ -1,6 +1,10 @@
 //! A server goes on with what was interrupted: it says with what, in which mode, and what it leaves.
 
-use std::{fs, io::Read, process::Stdio};
+use std::{
+    fs,
+    io::Read,
+    process::{Child, Stdio},
+};
 
 use super::{listening, terminate, until};
 use crate::{run::fixture::finished, sessions::fixture::House};
@@ -21,6 +25,15 @@ text = "done"
 
 /// A home in which a run was killed while it worked, and the session it left.
 fn interrupted(mode: &str, agents: &[&str]) -> (House, String) {
+    let (house, session, mut child) = working(mode, agents);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::write(house.path().join("go"), "").unwrap();
+    (house, session)
+}
+
+/// A home in which a run works until it may go on, its session and its process.
+fn working(mode: &str, agents: &[&str]) -> (House, String, Child) {
     let house = House::new();
     fs::write(house.path().join("slow.toml"), SCRIPT).unwrap();
     let model = "scripted/slow.toml";
@@ -37,7 +50,7 @@ fn interrupted(mode: &str, agents: &[&str]) -> (House, String) {
     arguments.extend(agents);
     arguments.extend(["--", "slow work"]);
     let mut command = house.command(&arguments);
-    let mut child = command
+    let child = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -55,10 +68,7 @@ fn interrupted(mode: &str, agents: &[&str]) -> (House, String) {
                 .out
                 .contains("tool.started")
     });
-    child.kill().unwrap();
-    child.wait().unwrap();
-    fs::write(house.path().join("go"), "").unwrap();
-    (house, session)
+    (house, session, child)
 }
 
 /// What a server says on both streams until it is told to end.
@@ -138,4 +148,16 @@ fn r2_d27_a_server_says_why_a_session_stays_unfinished() {
         )),
         "{told}"
     );
+}
+
+#[test]
+fn a_session_that_another_process_works_on_is_left_to_it() {
+    let (house, session, mut other) = working("bypass", &[]);
+    let (line, told) = served(&house, &[], || true);
+    assert!(!line.contains("goes on"), "{line}");
+    let process = format!("process {}", other.id());
+    assert!(told.contains(&process) && told.contains(&session), "{told}");
+    assert!(!told.contains("goes on: "), "{told}");
+    other.kill().unwrap();
+    other.wait().unwrap();
 }

@@ -38,6 +38,7 @@ export function boardRow(row) {
     setText(headline, row.state === 'needs_you' || row.headline === row.title ? '' : row.headline);
     headline.hidden = !headline.textContent;
     setText(facts, factWords(row));
+    facts.title = row.place.cwd ?? '';
     const key = JSON.stringify([row.state, row.why]);
     if (key === shown) return;
     shown = key;
@@ -70,8 +71,14 @@ function factWords(row) {
     row.todo ? `todo ${row.todo[0]}/${row.todo[1]}` : '',
     usage.tokens ? `${tokens(usage.tokens)} tokens` : '',
     usage.cost_usd ? money(usage.cost_usd, usage.complete) : '',
+    folderName(row.place.cwd),
     row.place.branch ?? '',
   ].filter(Boolean).join(' · ');
+}
+
+/** The last part of a path, which tells projects apart. @param {string | null | undefined} path */
+function folderName(path) {
+  return (path ?? '').split('/').filter(Boolean).at(-1) ?? '';
 }
 
 /** Cards of open permissions and questions; other reasons in words. @param {any} row @param {Element} place */
@@ -107,15 +114,18 @@ function rowButtons(row) {
     return element;
   };
   if (!may('chat')) return [];
-  const isAtWork = ['working', 'waiting', 'needs_you'].includes(row.state);
+  // A run that failed for want of a key needs somebody too, and there is nothing to stop or to steer.
+  const hasEnded = row.state === 'needs_you' && Boolean(row.ended);
+  const isAtWork = ['working', 'waiting', 'needs_you'].includes(row.state) && !hasEnded;
+  const hasFailed = row.state === 'failed' || hasEnded;
   return [
     isAtWork ? button('Say something', async () => {
       const text = await askText(`To ${row.agent.name}`, 'It is read at the next turn.', '', 'Send');
       if (text) await post(pathOf`/sessions/${row.session}/messages`, {text, delivery: 'steer'}, {key: newKey()});
     }) : null,
     isAtWork ? button('Stop', () => stopSession(row.session), 'danger-text') : null,
-    row.state === 'failed' ? button('Retry', () => post(pathOf`/sessions/${row.session}/messages`, {text: 'Please try again.'}, {key: newKey()})) : null,
-    row.state === 'failed' || (row.unread && !isAtWork)
+    hasFailed ? button('Retry', () => post(pathOf`/sessions/${row.session}/messages`, {text: 'Please try again.'}, {key: newKey()})) : null,
+    hasFailed || (row.unread && !isAtWork)
       ? button('Mark as read', () => post(pathOf`/sessions/${row.session}/read`, {upto: row.head})) : null,
   ];
 }

@@ -1,9 +1,10 @@
 // The column beside a conversation: live tree of sub-agents, todo list, context and cost.
 // @ts-check
 
+import {app} from '../app.js';
 import {h, keyed, setText} from '../dom.js';
 import {icon} from '../icons.js';
-import {count, money, tokens} from '../format.js';
+import {money, tokens} from '../format.js';
 import {totalUsage} from '../tree_queries.js';
 import {runRow} from './run_row.js';
 
@@ -44,10 +45,19 @@ export class Rail {
       this.meter.value = fill_.used / fill_.limit;
       setText(this.contextWords, `${Math.round((100 * fill_.used) / fill_.limit)} %, ${tokens(fill_.used)} of ${tokens(fill_.limit)}`);
     }
-    const sum = rows.filter(row => row.depth === 0).map(row => totalUsage(model.tree, row.run.run));
-    const usd = sum.reduce((total, usage) => total + usage.cost_usd, 0);
-    const used = sum.reduce((total, usage) => total + usage.input + usage.output, 0);
-    setText(this.cost, `${money(usd, sum.every(usage => usage.cost_complete))} · ${tokens(used)} tokens · ${count(rows.length, 'run')}`);
+    setText(this.cost, this.costWords());
+  }
+
+  /** What the whole session used: as the board tells it, else the sum of the runs that are loaded. */
+  costWords() {
+    const {model, params} = this.view;
+    const known = app.board.rows.get(params.session)?.usage;
+    if (known) return `${money(known.cost_usd, known.complete)} · ${tokens(known.tokens)} tokens`;
+    const own = model.tree.runs.filter((/** @type {any} */ run) => run.session === params.session);
+    const sum = own.map((/** @type {any} */ run) => totalUsage(model.tree, run.run));
+    const usd = sum.reduce((/** @type {number} */ total, /** @type {any} */ usage) => total + usage.cost_usd, 0);
+    const used = sum.reduce((/** @type {number} */ total, /** @type {any} */ usage) => total + usage.input + usage.output, 0);
+    return `${money(usd, sum.every((/** @type {any} */ usage) => usage.cost_complete))} · ${tokens(used)} tokens`;
   }
 
   /** Times of running agents go on. */
@@ -56,9 +66,14 @@ export class Rail {
   }
 }
 
-/** The newest runs of the session and what they delegated, parents first. @param {any} tree @param {string} root */
+/**
+ * The newest run of the session, earlier ones that delegated something or are open, and what they delegated, parents first.
+ * @param {any} tree @param {string} root
+ */
 export function visibleRuns(tree, root) {
-  const own = tree.runs.filter((/** @type {any} */ run) => run.session === root).slice(-5);
+  const parents = new Set(tree.runs.map((/** @type {any} */ run) => run.parent?.run));
+  const own = tree.runs.filter((/** @type {any} */ run) => run.session === root)
+    .filter((/** @type {any} */ run, /** @type {number} */ at, /** @type {any[]} */ all) => at === all.length - 1 || parents.has(run.run) || run.phase.is !== 'ended').slice(-5);
   /** @type {{run: any, depth: number}[]} */
   const rows = [];
   const add = (/** @type {any} */ run, /** @type {number} */ depth) => {

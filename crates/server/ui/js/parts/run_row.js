@@ -30,7 +30,9 @@ export function runRow(row, view) {
     const {run} = row;
     const state = stateOf(run);
     element.dataset.state = state;
-    element.setAttribute('aria-selected', String(run.session === view.shown));
+    // Of several runs of a session the newest one stands for it.
+    const newest = view.model.tree.runs.findLast((/** @type {any} */ one) => one.session === run.session);
+    element.setAttribute('aria-selected', String(run.session === view.shown && newest?.run === run.run));
     setText(mark, /** @type {any} */ (MARKS)[state] ?? '·');
     mark.setAttribute('aria-label', state);
     if (!badge.firstChild) fill(badge, agentBadge(run.agent));

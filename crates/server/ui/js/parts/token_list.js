@@ -5,7 +5,7 @@ import {get, pathOf, post, remove} from '../api.js';
 import {app, choosableAgents} from '../app.js';
 import {confirmAction, dialog} from '../dialog.js';
 import {fill, h} from '../dom.js';
-import {ago, clock} from '../format.js';
+import {agoWords, clock} from '../format.js';
 import {attempt} from '../toast.js';
 import {failure, loading} from './screen_state.js';
 import {showSecret} from './secret_dialog.js';
@@ -42,7 +42,7 @@ export function tokenList() {
     fill(list, shown.length === 0 ? h('p', {class: 'muted'}, 'There are no tokens.') : h('ul', {class: 'lines'}, shown.map(token => h('li', {class: 'line'},
       h('span', {class: 'line-main'},
         h('span', null, h('strong', null, token.name), token.id === app.me.token?.id ? h('span', {class: 'tag'}, 'this browser') : null, hasEnded(token) ? h('span', {class: 'tag'}, token.revoked_at ? 'revoked' : 'expired') : null),
-        h('small', null, [token.person, token.scopes.join(', '), token.agents ? `only ${token.agents.join(', ')}` : '', `made ${clock(token.created_at)}`, token.used_at ? `used ${ago(token.used_at)}` : 'never used', token.expires_at ? `ends ${clock(token.expires_at)}` : ''].filter(Boolean).join(' · '))),
+        h('small', null, [token.person, token.scopes.join(', '), token.agents ? `only ${token.agents.join(', ')}` : '', `made ${clock(token.created_at)}`, token.used_at ? `used ${agoWords(token.used_at)}` : 'never used', token.expires_at ? `ends ${clock(token.expires_at)}` : ''].filter(Boolean).join(' · '))),
       hasEnded(token) ? null : h('button', {type: 'button', class: 'small danger', 'aria-label': `Revoke ${token.name}`, onclick: () => revoke(token)}, 'Revoke')))));
   }
 

@@ -5,7 +5,7 @@ import {get, newKey, pathOf, post, remove} from '../api.js';
 import {may} from '../app.js';
 import {confirmAction, note} from '../dialog.js';
 import {fill, h, keyed, setText} from '../dom.js';
-import {ago, firstLine} from '../format.js';
+import {agoWords, firstLine} from '../format.js';
 import {icon} from '../icons.js';
 import {isTrouble, moment, nextWords, occurrenceWords, occurrences, sortSchedules, timed} from '../schedule_words.js';
 import {attempt, toast} from '../toast.js';
@@ -90,8 +90,9 @@ class Schedules extends View {
       setText(name, schedule.name);
       setText(next, due.words);
       setText(words, sentence(schedule.words));
-      if (element.agent !== schedule.agent) fill(badge, agentBadge(schedule.agent));
-      element.agent = schedule.agent;
+      const worker = schedule.command ? 'command' : `${schedule.kind} ${schedule.agent}`;
+      if (element.worker !== worker) fill(badge, schedule.command ? h('small', {class: 'muted'}, 'runs a command, without a model') : agentBadge(schedule.agent), schedule.kind === 'heartbeat' ? h('small', {class: 'muted'}, ' heartbeat') : null);
+      element.worker = worker;
       setText(prompt, firstLine(schedule.prompt || schedule.command || '', 160));
       setText(pause, schedule.enabled ? 'Pause' : 'Resume');
       for (const [button, act] of [[run, 'Run now:'], [pause, schedule.enabled ? 'Pause' : 'Resume'], [change, 'Edit'], [drop, 'Delete']]) button.setAttribute('aria-label', `${act} ${schedule.name}`);
@@ -146,8 +147,7 @@ function dot(one, zone) {
 
 /** @param {number} at */
 function since(at) {
-  const words = ago(new Date(at).toISOString());
-  return /^\d+ (min|h|d)$/.test(words) ? `${words} ago` : words;
+  return agoWords(new Date(at).toISOString());
 }
 
 /** @param {string} words */

@@ -75,6 +75,7 @@ class SessionView extends View {
 
   draw() {
     const {model} = this;
+    if (model.isMissing) return this.drawMissing();
     const meta = model.meta.get(this.params.session);
     this.title_ = `${meta?.name || meta?.title || 'Session'} – Rooftree`;
     this.problem.hidden = !model.problem;
@@ -85,6 +86,12 @@ class SessionView extends View {
     queueView(this.queue, model);
     this.composer.draw();
     this.rail.draw();
+  }
+
+  drawMissing() {
+    this.title_ = 'No such session – Rooftree';
+    fill(this, h('div', {class: 'empty', role: 'alert'}, h('h1', null, 'There is no such session'),
+      h('p', null, 'It was deleted, belongs to somebody else, or the address is wrong.'), h('a', {href: '/sessions'}, 'All sessions')));
   }
 
   /** All that waits for an answer, in the order in which it was asked, with its number. */

@@ -4,7 +4,7 @@
 import {get, newKey, patch, pathOf, post, remove} from '../api.js';
 import {app, may} from '../app.js';
 import {fill, h, setText} from '../dom.js';
-import {ago, count, firstLine} from '../format.js';
+import {ago, count, plainLine} from '../format.js';
 import {icon} from '../icons.js';
 import {go} from '../router.js';
 import {attempt, toast} from '../toast.js';
@@ -102,8 +102,8 @@ class Sessions extends View {
   /** @param {any} session */
   row(session) {
     const row = app.board.rows.get(session.id);
-    const title = session.name || row?.title || firstLine(session.last_snippet, 90) || 'Untitled';
-    const snippet = session.last_snippet && session.last_snippet !== title ? firstLine(session.last_snippet, 160) : '';
+    const title = session.name || row?.title || plainLine(session.last_snippet, 90) || 'Untitled';
+    const snippet = session.last_snippet && session.last_snippet !== title ? plainLine(session.last_snippet, 160) : '';
     const state = row && !['done', 'idle'].includes(row.state) ? row.state : session.state === 'resting' ? '' : session.state;
     return h('li', {class: 'session-row', data: {session: session.id}},
       this.isDeleted ? h('span', {class: 'session-link'}, title) : h('a', {href: `/s/${session.id}`, class: `session-link ${row?.unread ? 'unread' : ''}`}, session.pinned_at ? '★ ' : '', title),
