@@ -258,7 +258,7 @@ async fn the_api_lists_pairs_changes_and_removes_connectors_for_the_owner() {
     let misspelt = server
         .api(admin, "PATCH /connectors/home", Some(misspelt))
         .await;
-    assert_eq!(misspelt.status, 400, "{misspelt:?}");
+    assert_eq!(misspelt.status, 422, "{misspelt:?}");
     assert!(misspelt.body.contains("write `per_user`"), "{misspelt:?}");
     let change = json!({"rev": 1, "agent": "other", "settings": {"per_user": true}});
     let change = server
