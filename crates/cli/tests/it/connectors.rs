@@ -94,7 +94,7 @@ fn a_pairing_code_is_shown_once_and_waits() {
     );
     let chat = ["add", "external", "--name", "chat", "--agent", "lead"];
     let chat = [&chat[..], &["--url", "http://127.0.0.1:9"]].concat();
-    told(&house, &chat, "a secret that is long enough for it").well();
+    told(&house, &chat, "a-secret-that-is-long-enough").well();
     let code = connectors(&house, &["pair", "chat", "--approver"]).well();
     let code = code.trim();
     assert_eq!(code.len(), 8, "{code}");

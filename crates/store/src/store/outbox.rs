@@ -35,7 +35,7 @@ pub trait OutboxStore: Send + Sync {
     /// Notes that the platform took a part; with the last one the message is sent.
     fn part_sent(&self, claim: &WorkerClaim, receipt: PartReceipt) -> Pending<()>;
 
-    /// Notes that a part arrived whose receipt was lost: its message was named later, for instance by somebody who
+    /// Notes that a part arrived whose receipt was lost: its message was named later, for instance by a person who
     /// pressed its button. Needs no claim. One that was not begun or has a receipt stays as it is; says whether it was
     /// noted.
     fn part_seen(&self, receipt: PartReceipt) -> Pending<bool>;
