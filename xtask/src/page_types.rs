@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use rooftree_protocol::Event;
+use rooftree_protocol::{ConnectorInfo, Event, OutboxInfo, ScheduleInfo};
 use rooftree_view::{
     AddedSession, RemovedSession, ReplyBlock, ReplyHtml, RunSpan, SessionSnapshot, StreamBeat,
-    StreamBye, StreamHello,
+    StreamBye, StreamHello, TopicGone, TopicRow, TopicSnapshot,
     board::{BoardGone, BoardRow, BoardSnapshot},
 };
 use schemars::{SchemaGenerator, generate::SchemaSettings};
@@ -58,6 +58,13 @@ fn written() -> Result<BTreeMap<String, Value>> {
         generator.subschema_for::<BoardSnapshot>();
         generator.subschema_for::<BoardRow>();
         generator.subschema_for::<BoardGone>();
+        generator.subschema_for::<TopicSnapshot<ScheduleInfo>>();
+        generator.subschema_for::<TopicRow<ScheduleInfo>>();
+        generator.subschema_for::<TopicSnapshot<ConnectorInfo>>();
+        generator.subschema_for::<TopicRow<ConnectorInfo>>();
+        generator.subschema_for::<TopicSnapshot<OutboxInfo>>();
+        generator.subschema_for::<TopicRow<OutboxInfo>>();
+        generator.subschema_for::<TopicGone>();
         generator.subschema_for::<RunSpan>();
     };
     add(&mut generator);

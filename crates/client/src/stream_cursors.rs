@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use rooftree_protocol::{SessionId, Timestamp};
 use rooftree_view::{
-    SessionStart, StreamBeat, StreamCursor, StreamFrame, StreamPatch, StreamRequest,
+    SessionStart, StreamBeat, StreamCursor, StreamFrame, StreamPatch, StreamRequest, StreamTopic,
 };
 
 /// What was received so far.
@@ -68,8 +68,20 @@ impl StreamCursors {
             .collect()
     }
 
-    /// Sessions are added and removed.
+    /// A topic of the request, by its name.
+    fn topic(&mut self, name: &str) -> Option<(&StreamTopic, &mut String)> {
+        let mut topics = self.request.topics.iter_mut();
+        topics.find(|(topic, _)| topic.name() == name)
+    }
+
+    /// Sessions and topics are added and removed.
     pub(crate) fn change(&mut self, patch: &StreamPatch) {
+        for (topic, after) in &patch.topics {
+            match after {
+                Some(after) => drop(self.request.topics.insert(*topic, after.clone())),
+                None => drop(self.request.topics.remove(topic)),
+            }
+        }
         for session in &patch.remove {
             self.request.sessions.remove(session);
             self.sessions
@@ -97,7 +109,7 @@ impl StreamCursors {
             StreamFrame::Topic(topic) => {
                 if topic.topic() == "board" {
                     self.request.board = Some(topic.rev.clone());
-                } else if let Some(rev) = self.request.topics.get_mut(topic.topic()) {
+                } else if let Some((_, rev)) = self.topic(topic.topic()) {
                     rev.clone_from(&topic.rev);
                 }
                 FrameCheck::Deliver

@@ -10,6 +10,7 @@ pub mod call;
 mod chat_target;
 pub mod command;
 pub mod confinement;
+pub mod connector_info;
 pub mod context_line;
 pub mod definition;
 pub mod effect;
@@ -26,6 +27,7 @@ pub mod media;
 pub mod message;
 pub mod model_choice;
 pub mod network;
+pub mod outbox_info;
 pub mod principal;
 pub mod reserved_tags;
 pub mod rule;
@@ -45,6 +47,9 @@ pub use call::ToolCall;
 pub use chat_target::ChatTarget;
 pub use command::{Address, Command, Delivery};
 pub use confinement::{Confinement, Reading, SandboxMode};
+pub use connector_info::{
+    ConnectorInfo, HealthInfo, PairedSender, PendingPairing, UndeliveredCounts,
+};
 pub use definition::{
     AgentDefinition, AgentDialect, DefinitionLevel, DefinitionSource, Example, Isolation,
     McpServer, MemoryScope, UseAs, Verifier,
@@ -65,6 +70,7 @@ pub use media::media_type;
 pub use message::{Lane, Message, Origin, Part};
 pub use model_choice::{Effort, ModelChoice};
 pub use network::Network;
+pub use outbox_info::{OutboxInfo, OutboxState};
 pub use principal::{Account, LOCAL_OWNER, Principal, Surface};
 pub use reserved_tags::ReservedTag;
 pub use rule::{RuleKind, RuleScope};

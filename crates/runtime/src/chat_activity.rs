@@ -31,6 +31,7 @@ pub struct ChatWork {
 pub(crate) struct ChatActivity {
     working: Mutex<HashMap<RunId, ChatWork>>,
     posted: watch::Sender<u64>,
+    changed: watch::Sender<u64>,
 }
 
 impl Default for ChatActivity {
@@ -38,6 +39,7 @@ impl Default for ChatActivity {
         Self {
             working: Mutex::default(),
             posted: watch::channel(0).0,
+            changed: watch::channel(0).0,
         }
     }
 }
@@ -64,6 +66,17 @@ impl ChatActivity {
     /// Says that a message was put into the outbox and is stored.
     pub(crate) fn note_posted(&self) {
         self.posted.send_modify(|count| *count += 1);
+        self.note_change();
+    }
+
+    /// Says that a connector, its people or the delivery of a message changed, and it is stored.
+    pub(crate) fn note_change(&self) {
+        self.changed.send_modify(|count| *count += 1);
+    }
+
+    /// Fires when this process has changed connectors, their people or the outbox.
+    pub(crate) fn changed(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
     }
 
     /// Fires when this process has put a message into the outbox.

@@ -16,11 +16,11 @@ pub mod import;
 mod messages;
 mod outbox;
 mod queries;
+mod row_watch;
 mod rules;
 mod run_items;
 mod run_spans;
 mod runs;
-mod schedule_watch;
 mod schedules;
 mod sessions;
 mod undo;
@@ -43,20 +43,20 @@ pub use self::{
     api_agents::{AgentChange, AgentChangeOutcome},
     attachment::AttachedFile,
     connectors::{
-        ChatAddress, ConnectorChange, IssuedPairing, NewPairing, PAIRING_CODE_CHARS,
-        ReceivedChatMessage,
+        ChatAddress, ConnectorChange, IssuedPairing, NewPairing, PAIRING_CODE_CHARS, PromptCopy,
+        ReceivedChatMessage, paired_sender,
     },
     files::{AuditedFileChange, FileChangeIntent},
     outbox::{ConnectorAccess, OutboxQuery, OutboxRows},
     queries::{ListPage, Queries},
+    row_watch::{RowNotice, RowWatch, WatchedRow},
     run_spans::gather_spans,
-    schedule_watch::{ScheduleNotice, ScheduleWatch},
     schedules::{ScheduleChange, ScheduleDefaults},
 };
 use crate::{
     Clock, Error, EventFilter, ReplyDraft, Subscription, TreeSubscription, board::BoardHub,
-    bus::Bus, router::Router, runtime_context::RuntimeContext, schedules::ScheduleNews,
-    signals::AgentSignal, visibility,
+    bus::Bus, chat_activity::ChatActivity, router::Router, runtime_context::RuntimeContext,
+    schedules::ScheduleNews, signals::AgentSignal, visibility,
 };
 
 /// A client's way to the runtime. Cheap to clone.
@@ -68,6 +68,7 @@ pub struct Handle {
     bus: Arc<Bus>,
     boards: Arc<BoardHub>,
     schedule_news: Arc<ScheduleNews>,
+    chats: Arc<ChatActivity>,
     agents: Option<HostedAgents>,
 }
 
@@ -87,6 +88,7 @@ impl Handle {
             bus: context.bus.clone(),
             boards: context.boards.clone(),
             schedule_news: context.schedule_news.clone(),
+            chats: context.chats.clone(),
             agents: Some(HostedAgents { context, router }),
         }
     }
@@ -101,6 +103,7 @@ impl Handle {
             bus: Arc::default(),
             boards,
             schedule_news: Arc::default(),
+            chats: Arc::default(),
             agents: None,
         }
     }
@@ -265,6 +268,11 @@ impl Handle {
     /// The reply that a model is writing in a session of this process now.
     pub fn draft(&self, session: &SessionId) -> Option<ReplyDraft> {
         self.bus.drafts.of(session)
+    }
+
+    /// What revisions of a new stream of rows begin with: no other stream has the same.
+    pub fn stream_boot(&self) -> String {
+        format!("boot_{:016x}", self.clock.entropy() & u128::from(u64::MAX))
     }
 
     fn now(&self) -> Timestamp {

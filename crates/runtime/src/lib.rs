@@ -70,8 +70,8 @@ pub use handle::{
     AgentChange, AgentChangeOutcome, AttachedFile, AuditedFileChange, ChatAddress, ConnectorAccess,
     ConnectorChange, Handle, InvitedPerson, IssuedLink, IssuedPairing, IssuedToken, ListPage,
     NewAccessLink, NewAccessToken, NewPairing, OutboxQuery, OutboxRows, PAIRING_CODE_CHARS,
-    Queries, ReceivedChatMessage, RequestKey, ScheduleChange, ScheduleDefaults, ScheduleNotice,
-    ScheduleWatch, TOKEN_PREFIX, gather_spans,
+    PromptCopy, Queries, ReceivedChatMessage, RequestKey, RowNotice, RowWatch, ScheduleChange,
+    ScheduleDefaults, TOKEN_PREFIX, WatchedRow, gather_spans, paired_sender,
 };
 pub use hooks::Hooks;
 pub use message_mark::MessageMark;

@@ -57,7 +57,7 @@ pub(crate) struct RuntimeContext {
     /// What agents want done with other sessions than their own.
     pub(crate) session_actions: mpsc::UnboundedSender<SessionAction>,
     /// Who works for a chat, and whether there is something to deliver.
-    pub(crate) chats: ChatActivity,
+    pub(crate) chats: Arc<ChatActivity>,
 }
 
 /// What all agents of a runtime cache together.
@@ -98,7 +98,7 @@ impl RuntimeContext {
             takes_all: AtomicBool::new(false),
             schedule_news: Arc::default(),
             session_actions,
-            chats: ChatActivity::default(),
+            chats: Arc::default(),
         };
         (Arc::new(context), requested)
     }

@@ -27,6 +27,11 @@ impl Service {
         Self { name, start }
     }
 
+    /// Starts it. A runtime does so with its own services; other processes do it themselves.
+    pub fn start(self, handle: &Handle) -> StopService {
+        (self.start)(handle)
+    }
+
     /// A service that starts by itself when it is first used, and only has to be stopped.
     pub(crate) fn on_stop<F>(name: &'static str, context: &Arc<RuntimeContext>, stop: F) -> Self
     where
@@ -43,13 +48,13 @@ pub(crate) struct RunningServices(Vec<(&'static str, StopService)>);
 impl RunningServices {
     /// Starts these services, the first one first.
     pub(crate) fn start(services: impl IntoIterator<Item = Service>, handle: &Handle) -> Self {
-        let start = |service: Service| (service.name, (service.start)(handle));
+        let start = |service: Service| (service.name, service.start(handle));
         Self(services.into_iter().map(start).collect())
     }
 
     /// Starts one more.
     pub(crate) fn add(&mut self, service: Service, handle: &Handle) {
-        self.0.push((service.name, (service.start)(handle)));
+        self.0.push((service.name, service.start(handle)));
     }
 
     /// Invariant: services are stopped in the reverse order of their start, each before the next one: a service may

@@ -23,17 +23,19 @@ mod poller;
 mod registry;
 mod service;
 mod service_options;
+mod setting_names;
 mod slash_commands;
 mod supervisor;
 
 pub use button_data::{ButtonChoice, ButtonPress};
 pub use chat_settings::ChatSettings;
-pub use delivery::{delivery_service, start_delivery};
+pub use delivery::delivery_service;
 pub use platform_clients::{
     ConnectorSecretFn, check_platform, is_platform_known, platform_client, platform_factory,
 };
 pub use registry::{ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy};
-pub use service::{connector_service, start_connectors};
+pub use service::connector_service;
 pub use service_options::{
     ConnectorControl, ConnectorFactory, ConnectorRoutes, ConnectorServiceOptions,
 };
+pub use setting_names::check_settings;

@@ -1,6 +1,7 @@
 //! Outbox records: messages to chats that are stored in the commit that caused them and delivered afterwards.
 
-use rooftree_protocol::{Account, BlobId, ChatTarget, RunId, SessionId, Timestamp};
+pub use rooftree_protocol::OutboxState;
+use rooftree_protocol::{Account, BlobId, ChatTarget, OutboxInfo, RunId, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// A message to a chat, to be stored. Its delivery is planned and attempted later.
@@ -113,46 +114,6 @@ pub enum OutboxBody {
     },
 }
 
-/// How far the delivery of a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutboxState {
-    /// It waits for its turn.
-    Planned,
-    /// A part of it is being sent, or the next one is about to be.
-    Sending,
-    /// The platform took all of it.
-    Sent,
-    /// An attempt failed; another one follows.
-    Failed,
-    /// A part may or may not have arrived, and it is not sent again by itself.
-    Unknown,
-    /// It was given up.
-    Dead,
-    /// A later message took its place, or a person dropped it.
-    Superseded,
-}
-
-impl OutboxState {
-    /// The same word as in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::Sending => "sending",
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-            Self::Unknown => "unknown",
-            Self::Dead => "dead",
-            Self::Superseded => "superseded",
-        }
-    }
-
-    /// Whether a worker still has something to do with it.
-    pub fn is_open(self) -> bool {
-        matches!(self, Self::Planned | Self::Sending | Self::Failed)
-    }
-}
-
 /// A message to a chat as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutboxRow {
@@ -178,6 +139,44 @@ pub struct OutboxRow {
     pub closed_at: Option<Timestamp>,
     /// What it was split into; nothing before it is planned.
     pub parts: Vec<OutboxPart>,
+}
+
+impl OutboxRow {
+    /// The class of messages that were open in a backup that was restored.
+    pub const RESTORED: &str = "restored";
+
+    /// Whether it may have been delivered before it was planned, by a process that used the database after the backup.
+    pub fn is_restored(&self) -> bool {
+        self.class.as_deref() == Some(Self::RESTORED)
+    }
+
+    /// The message as clients read it.
+    pub fn info(self) -> OutboxInfo {
+        let is_sent = |part: &&OutboxPart| part.state == OutboxState::Sent;
+        let text = match self.post.body {
+            OutboxBody::Text { text }
+            | OutboxBody::Inquiry { text, .. }
+            | OutboxBody::Outcome { text, .. } => text,
+            OutboxBody::File { name, .. } => name,
+        };
+        OutboxInfo {
+            id: self.post.id,
+            state: self.state,
+            kind: self.post.kind.name().to_owned(),
+            target: self.post.target.to_string(),
+            text,
+            session: self.post.session,
+            run: self.post.run,
+            attempts: self.attempts,
+            next_attempt: (self.state == OutboxState::Failed).then_some(self.not_before),
+            class: self.class,
+            error: self.error,
+            parts: self.parts.len(),
+            parts_sent: self.parts.iter().filter(is_sent).count(),
+            created: self.post.at,
+            closed: self.closed_at,
+        }
+    }
 }
 
 /// One platform message of an outbox message.

@@ -159,6 +159,9 @@ impl EventStream {
     }
 
     fn change(&mut self, patch: StreamPatch) {
+        for (topic, after) in &patch.topics {
+            self.topics.change(*topic, after.as_deref());
+        }
         for session in patch.remove {
             self.remove(&session, "removed");
         }

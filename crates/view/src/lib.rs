@@ -53,8 +53,11 @@ pub use spans::{RunSpan, WaitCause, WaitSpan, spans};
 pub use stream_frame::{
     AddedSession, ByeReason, DraftText, RemovedSession, ReplyBlock, ReplyHtml, STREAM_VERSION,
     SessionSnapshot, StreamBeat, StreamBye, StreamFrame, StreamHello, StreamLimits, TopicFrame,
+    TopicGone, TopicRow, TopicSnapshot,
 };
-pub use stream_request::{SessionStart, StreamCursor, StreamPatch, StreamRequest, matches_type};
+pub use stream_request::{
+    SessionStart, StreamCursor, StreamPatch, StreamRequest, StreamTopic, matches_type,
+};
 pub use streamed_reply::{ReplyPiece, StreamedReply};
 pub use trace_steps::{TRACE_STEPS, TraceStep, TraceStepKind, TraceSteps};
 pub use tree::{RunTreeView, TreeChange};

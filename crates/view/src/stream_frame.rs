@@ -193,6 +193,33 @@ impl TopicFrame {
     }
 }
 
+/// `TOPIC.snapshot`: all rows of a topic other than the board.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TopicSnapshot<T> {
+    /// The revision after it.
+    pub rev: String,
+    /// The rows.
+    pub items: Vec<T>,
+}
+
+/// `TOPIC.row`: a row of a topic other than the board is new or changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TopicRow<T> {
+    /// The revision after it.
+    pub rev: String,
+    /// The row.
+    pub row: T,
+}
+
+/// `TOPIC.gone`: a row of a topic other than the board is no longer there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TopicGone {
+    /// The revision after it.
+    pub rev: String,
+    /// Which one.
+    pub id: String,
+}
+
 /// A sign of life.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamBeat {

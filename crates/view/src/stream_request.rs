@@ -1,6 +1,6 @@
 //! Requests for an event stream: which sessions and topics, and from where on.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use rooftree_protocol::{SessionId, Timestamp};
 use schemars::JsonSchema;
@@ -16,9 +16,9 @@ pub struct StreamRequest {
     /// The board: after which revision; an empty text for all of it, absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub board: Option<String>,
-    /// Other topics by name: after which revision; an empty text for all of it. There is `schedules`.
+    /// Topics: after which revision; an empty text for all of it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub topics: BTreeMap<String, String>,
+    pub topics: BTreeMap<StreamTopic, String>,
     /// Only events of these types; `run.*` means all that begin with `run.`. Empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<String>,
@@ -99,6 +99,43 @@ pub struct StreamPatch {
     /// Sessions to remove.
     #[serde(default)]
     pub remove: Vec<SessionId>,
+    /// Topics to watch, anew if they are watched already: after which revision; null to stop.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub topics: BTreeMap<StreamTopic, Option<String>>,
+}
+
+/// Rows with a revision that belong to no session.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum StreamTopic {
+    /// Sessions, by what they need.
+    Board,
+    /// Schedules and what became of their due times.
+    Schedules,
+    /// Connectors, their people and codes. Only the owner sees them.
+    Connectors,
+    /// Messages to chats: all that are not delivered, and the newest others.
+    Outbox,
+}
+
+impl StreamTopic {
+    /// What names of its frames begin with; the same word as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Board => "board",
+            Self::Schedules => "schedules",
+            Self::Connectors => "connectors",
+            Self::Outbox => "outbox",
+        }
+    }
+}
+
+impl fmt::Display for StreamTopic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// Whether an event's type is wanted.

@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use clap::{Args, Subcommand, ValueEnum};
-use rooftree_protocol::{ErrorCode, Problem, Timestamp};
+use clap::{Args, Subcommand};
+use rooftree_protocol::{ErrorCode, OutboxInfo, OutboxState, Problem};
 use rooftree_runtime::{Clock, Handle, OutboxQuery, SystemClock};
 use rooftree_stdx::shorten::shorten_first_line;
-use rooftree_store::{OutboxBody, OutboxRow, OutboxState, OutboxWish};
-use serde::Serialize;
+use rooftree_store::{OutboxRow, OutboxWish};
 
 use crate::{
     control::owner,
@@ -47,8 +46,8 @@ enum OutboxAction {
 #[derive(Args, Debug)]
 struct OutboxListArguments {
     /// Only those in this state; may be given several times
-    #[arg(long = "state", value_name = "STATE", value_delimiter = ',')]
-    states: Vec<StateName>,
+    #[arg(long = "state", value_name = "STATE", value_delimiter = ',', value_parser = state)]
+    states: Vec<OutboxState>,
     /// Only those to this connector
     #[arg(long, value_name = "NAME")]
     connector: Option<String>,
@@ -68,77 +67,19 @@ struct OutboxChangeArguments {
     output: PageOutput,
 }
 
-/// States by the words people write.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum StateName {
-    Planned,
-    Sending,
-    Sent,
-    Failed,
-    Unknown,
-    Dead,
-    Superseded,
+/// A state by the word that people write.
+fn state(word: &str) -> Result<OutboxState, String> {
+    let known = OutboxState::ALL;
+    known
+        .into_iter()
+        .find(|state| state.name() == word)
+        .ok_or_else(|| {
+            let names = known.map(OutboxState::name);
+            format!("`{word}` is not a state; write one of {}", names.join(", "))
+        })
 }
 
-impl From<StateName> for OutboxState {
-    fn from(name: StateName) -> Self {
-        match name {
-            StateName::Planned => Self::Planned,
-            StateName::Sending => Self::Sending,
-            StateName::Sent => Self::Sent,
-            StateName::Failed => Self::Failed,
-            StateName::Unknown => Self::Unknown,
-            StateName::Dead => Self::Dead,
-            StateName::Superseded => Self::Superseded,
-        }
-    }
-}
-
-/// A message as it is listed.
-#[derive(Serialize)]
-struct ListedOutboxMessage {
-    id: String,
-    state: OutboxState,
-    kind: &'static str,
-    target: String,
-    text: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<String>,
-    attempts: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    class: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
-    created: Timestamp,
-}
-
-impl From<OutboxRow> for ListedOutboxMessage {
-    fn from(row: OutboxRow) -> Self {
-        let text = match row.post.body {
-            OutboxBody::Text { text }
-            | OutboxBody::Inquiry { text, .. }
-            | OutboxBody::Outcome { text, .. } => text,
-            OutboxBody::File { name, .. } => name,
-        };
-        Self {
-            id: row.post.id,
-            state: row.state,
-            kind: row.post.kind.name(),
-            target: row.post.target.to_string(),
-            text,
-            session: row.post.session.map(|session| session.to_string()),
-            run: row.post.run.map(|run| run.to_string()),
-            attempts: row.attempts,
-            class: row.class,
-            error: row.error,
-            created: row.post.at,
-        }
-    }
-}
-
-impl ListItem for ListedOutboxMessage {
+impl ListItem for OutboxInfo {
     fn id(&self) -> String {
         self.id.clone()
     }
@@ -154,11 +95,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
 }
 
 async fn list(arguments: OutboxListArguments, environment: &Environment) -> Result<Exit, Problem> {
-    let states: Vec<OutboxState> = arguments
-        .states
-        .into_iter()
-        .map(OutboxState::from)
-        .collect();
+    let states = arguments.states;
     let query = OutboxQuery {
         connector: arguments.connector,
         states: (!states.is_empty()).then_some(states),
@@ -169,7 +106,7 @@ async fn list(arguments: OutboxListArguments, environment: &Environment) -> Resu
         Some(handle) => found(&handle, query).await?,
         None => Vec::new(),
     };
-    let rows: Vec<ListedOutboxMessage> = rows.into_iter().map(ListedOutboxMessage::from).collect();
+    let rows: Vec<OutboxInfo> = rows.into_iter().map(OutboxRow::info).collect();
     let look = listing::look(environment);
     listing::print(&rows, arguments.output.format, look, table)?;
     if rows.is_empty() {
@@ -184,7 +121,7 @@ async fn found(handle: &Handle, query: OutboxQuery) -> Result<Vec<OutboxRow>, Pr
 }
 
 /// How many letters of the ends of ids tell the listed messages apart.
-fn ending_length(rows: &[ListedOutboxMessage]) -> usize {
+fn ending_length(rows: &[OutboxInfo]) -> usize {
     let longest = rows.iter().map(|row| row.id.len()).max().unwrap_or(0);
     let is_enough = |length: &usize| {
         let mut seen = HashSet::new();
@@ -197,7 +134,7 @@ fn ending(id: &str, length: usize) -> &str {
     id.get(id.len().saturating_sub(length)..).unwrap_or(id)
 }
 
-fn table(rows: &[ListedOutboxMessage]) -> TextTable {
+fn table(rows: &[OutboxInfo]) -> TextTable {
     let now = SystemClock.now();
     let mut table = TextTable::new([
         ("ID", ColumnShrink::Stiff),
@@ -213,7 +150,7 @@ fn table(rows: &[ListedOutboxMessage]) -> TextTable {
         table.row([
             ending(&row.id, length).to_owned(),
             row.state.name().to_owned(),
-            row.kind.to_owned(),
+            row.kind.clone(),
             row.target.clone(),
             human_format::ago(now, row.created),
             shorten_first_line(&row.text, 60),
@@ -231,7 +168,7 @@ async fn change(
     let handle = environment.control()?;
     let id = whole_id(&handle, &arguments.message).await?;
     let changed = handle.change_outbox(&owner(), &id, wish).await;
-    let changed = ListedOutboxMessage::from(changed.map_err(|error| error.problem())?);
+    let changed = changed.map_err(|error| error.problem())?.info();
     if arguments.output.is_json() {
         output::print(&output::json_page(&changed)?)?;
     } else {

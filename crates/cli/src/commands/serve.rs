@@ -29,7 +29,6 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     api_catalog::ConfiguredCatalog,
-    connectors::ServedConnectors,
     resume::{ResumeMode, resumed},
 };
 use crate::{
@@ -211,8 +210,7 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
     for found in loaded.map_err(|error| error.problem())? {
         output::print_note(environment, &found.one_line());
     }
-    let connectors = ServedConnectors::start(&handle, environment);
-    let server = server.with_connectors(connectors.routes.clone());
+    let server = server.with_connectors(connectors::start(&mut runtime, environment));
     let server = server.with_api(ApiOptions {
         handle: handle.clone(),
         definitions: definitions.clone(),
@@ -249,7 +247,6 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         Ok(words) => serve(server, &mut leaving, &words).await,
         Err(problem) => Err(problem),
     };
-    connectors.stop().await;
     runtime.stop().await;
     if open {
         open_page::forget(environment);

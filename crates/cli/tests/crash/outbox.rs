@@ -21,7 +21,7 @@ use rooftree_connectors::{
 use rooftree_protocol::Account;
 use rooftree_runtime::{Clock, Handle, SystemClock};
 use rooftree_server::connectors::{
-    ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy, start_delivery,
+    ConnectorRegistry, RegisteredConnector, UnknownDeliveryPolicy, delivery_service,
 };
 use rooftree_store::{OutboxBody, OutboxKind, OutboxPost, SqliteStore, prelude::*};
 use tempfile::TempDir;
@@ -204,7 +204,7 @@ fn as_a_child_deliver_until_nothing_is_left() {
             unknown: UnknownDeliveryPolicy::Resend,
         };
         registry.insert("file", registered);
-        let stop = start_delivery(&handle, registry);
+        let stop = delivery_service(registry).start(&handle);
         while !store.outbox_counts("default").await.unwrap().is_empty() {
             tokio::task::yield_now().await;
         }

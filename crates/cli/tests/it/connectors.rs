@@ -87,21 +87,29 @@ fn a_webhook_is_added_changed_shown_and_removed_with_its_secret() {
 fn a_pairing_code_is_shown_once_and_waits() {
     let house = House::new();
     told(&house, &WEBHOOK, "a secret that is long enough for it").well();
-    let code = connectors(&house, &["pair", "builds", "--approver"]).well();
+    let signed = connectors(&house, &["pair", "builds"]).ended(2);
+    assert!(
+        signed.contains("it is a webhook") && signed.contains("signs a request"),
+        "{signed}"
+    );
+    let chat = ["add", "external", "--name", "chat", "--agent", "lead"];
+    let chat = [&chat[..], &["--url", "http://127.0.0.1:9"]].concat();
+    told(&house, &chat, "a-secret-that-is-long-enough").well();
+    let code = connectors(&house, &["pair", "chat", "--approver"]).well();
     let code = code.trim();
     assert_eq!(code.len(), 8, "{code}");
     assert!(!code.contains(['0', 'O', '1', 'I']), "{code}");
-    let status = json(&house, &["status", "builds"]);
+    let status = json(&house, &["status", "chat"]);
     assert_eq!(
         status[0]["pending"].as_array().unwrap().len(),
         1,
         "{status}"
     );
     assert!(!status.to_string().contains(code), "the code is shown once");
-    let wrong = connectors(&house, &["pair", "builds", "ABCDEFGH"]).ended(2);
+    let wrong = connectors(&house, &["pair", "chat", "ABCDEFGH"]).ended(2);
     assert!(wrong.contains("rooftree connectors pair NAME"), "{wrong}");
-    let test = connectors(&house, &["test", "builds"]).ended(2);
-    assert!(test.contains("rooftree connectors pair builds"), "{test}");
+    let test = connectors(&house, &["test", "chat"]).ended(2);
+    assert!(test.contains("rooftree connectors pair chat"), "{test}");
 }
 
 #[test]
@@ -124,6 +132,12 @@ fn a_connector_that_cannot_be_is_refused_and_nothing_is_stored() {
     for (more, words) in [
         (&["--setting", "debounce_ms=soon"][..], "docs/connectors.md"),
         (&["--permission-mode", "silly"], "accept-edits"),
+        (
+            &["--setting", "sesion_from={{repo}}"],
+            "write `session_from`",
+        ),
+        (&["--setting", "chanel=builds"], "webhook has these: cwd"),
+        (&["--group", "-1"], "telegram, discord, external"),
     ] {
         let refused = connectors(&house, &[&WEBHOOK[..], &secret, more].concat()).ended(2);
         assert!(refused.contains(words), "{more:?}: {refused}");

@@ -197,6 +197,7 @@ async fn a_session_that_is_removed_and_added_again_is_sent_once_with_a_new_snaps
         .send(rooftree_view::StreamPatch {
             add: [(session.clone(), again)].into(),
             remove: vec![session.clone()],
+            ..Default::default()
         })
         .await
         .unwrap();

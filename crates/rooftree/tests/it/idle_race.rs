@@ -187,6 +187,7 @@ impl OutboxStore for Interrupted {
         fn plan_outbox(claim: &WorkerClaim, id: &str, parts: Vec<String>) -> Pending<Vec<OutboxPart>>;
         fn begin_part(claim: &WorkerClaim, id: &str, part: u32, body: String) -> Pending<bool>;
         fn part_sent(claim: &WorkerClaim, receipt: PartReceipt) -> Pending<()>;
+        fn part_seen(receipt: PartReceipt) -> Pending<bool>;
         fn part_failed(claim: &WorkerClaim, failure: OutboxFailure) -> Pending<()>;
         fn supersede_outbox(claim: &WorkerClaim, id: &str, at: Timestamp) -> Pending<()>;
         fn change_outbox(id: &str, wish: OutboxWish, at: Timestamp, audit: Option<AuditEntry>) -> Pending<Option<OutboxRow>>;

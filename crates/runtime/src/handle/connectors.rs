@@ -1,6 +1,7 @@
 //! Connectors as the owner sees them: adds, changes, lists and removes them, and says who their senders are.
 
 mod chats;
+mod infos;
 mod pairing;
 
 use rooftree_protocol::{
@@ -12,7 +13,8 @@ use rooftree_store::{
 };
 
 pub use self::{
-    chats::{ChatAddress, ReceivedChatMessage},
+    chats::{ChatAddress, PromptCopy, ReceivedChatMessage},
+    infos::paired_sender,
     pairing::{IssuedPairing, NewPairing, PAIRING_CODE_CHARS},
 };
 use super::Handle;
@@ -81,7 +83,9 @@ impl Handle {
             at,
             audit: Some(audit),
         };
-        Ok(self.store.write_connector(write).await?)
+        let written = self.store.write_connector(write).await?;
+        self.chats.note_change();
+        Ok(written)
     }
 
     /// Keeps how a connector is, as its poller says. It records what happened, so it is not audited.
@@ -93,7 +97,9 @@ impl Handle {
     ) -> Result<(), Error> {
         require_connector(who)?;
         let noted = self.store.note_connector_health(&who.tenant, name, health);
-        Ok(noted.await?)
+        noted.await?;
+        self.chats.note_change();
+        Ok(())
     }
 
     /// Keeps where receiving goes on after a restart. It records what happened, so it is not audited.
@@ -220,6 +226,7 @@ impl Handle {
         );
         let put = self.store.put_chat_identity(identity.clone(), Some(audit));
         put.await?;
+        self.chats.note_change();
         Ok(identity)
     }
 
@@ -237,6 +244,7 @@ impl Handle {
             .store
             .remove_chat_identity(&who.tenant, connector, sender, Some(audit));
         if removed.await? {
+            self.chats.note_change();
             return Ok(());
         }
         Err(no_sender(connector, sender).into())

@@ -2,18 +2,25 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{ErrorCode, Principal, Problem};
+use futures::FutureExt;
+use rooftree_protocol::{ErrorCode, OutboxInfo, Principal, Problem};
+use rooftree_stdx::shorten::shorten;
 use rooftree_store::{
     AuditEntry, OutboxCounts, OutboxFilter, OutboxPost, OutboxRow, OutboxState, OutboxWish, Owner,
     Store,
 };
 use tokio::sync::watch;
 
-use super::Handle;
+use super::{Handle, row_watch::RowWatch};
 use crate::{ChatWork, Clock, Error, visibility};
 
 /// Messages of a page of the outbox at most.
 const MOST: usize = 500;
+/// Messages that a watch of the outbox holds at most: those that are not delivered, and others.
+const WATCHED_UNDELIVERED: usize = 200;
+const WATCHED_NEWEST: usize = 50;
+/// Characters of a message that a watch tells.
+const WATCHED_CHARS: usize = 500;
 
 /// Which messages to chats to list, the newest first.
 #[derive(Clone, Debug, Default)]
@@ -52,22 +59,23 @@ pub struct ConnectorAccess {
 impl ConnectorAccess {
     /// Fires when this process has put a message into the outbox.
     pub fn posted(&self) -> watch::Receiver<u64> {
-        match &self.handle.agents {
-            Some(agents) => agents.context.chats.posted(),
-            None => watch::channel(0).1,
-        }
+        self.handle.chats.posted()
+    }
+
+    /// Says that the delivery of a message goes on, and it is stored.
+    pub fn note_delivery(&self) {
+        self.handle.chats.note_change();
     }
 
     /// The runs of this process that work for a chat.
     pub fn working(&self) -> Vec<ChatWork> {
-        let agents = self.handle.agents.as_ref();
-        agents.map_or_else(Vec::new, |agents| agents.context.chats.working())
+        self.handle.chats.working()
     }
 
     /// Puts a message into the outbox; says whether it is new.
     pub async fn post(&self, post: OutboxPost, audit: Option<AuditEntry>) -> Result<bool, Error> {
         let is_new = self.store.post_outbox(post, audit).await?;
-        self.handle.note_posted();
+        self.handle.chats.note_posted();
         Ok(is_new)
     }
 
@@ -112,6 +120,38 @@ impl Handle {
         Ok(OutboxRows { rows, next })
     }
 
+    /// Watches messages to chats that a principal may see: all that are not delivered, and the newest of the others.
+    pub fn watch_outbox(&self, who: &Principal) -> RowWatch<OutboxInfo> {
+        let signals = vec![self.chats.changed(), self.store.changes()];
+        let (handle, who) = (self.clone(), who.clone());
+        RowWatch::new(signals, move || {
+            let (handle, who) = (handle.clone(), who.clone());
+            async move { handle.watched_messages(&who).await }.boxed()
+        })
+    }
+
+    async fn watched_messages(&self, who: &Principal) -> Result<Vec<OutboxInfo>, Error> {
+        let undelivered = OutboxQuery {
+            states: Some(OutboxState::UNDELIVERED.to_vec()),
+            limit: WATCHED_UNDELIVERED,
+            ..OutboxQuery::default()
+        };
+        let newest = OutboxQuery {
+            limit: WATCHED_NEWEST,
+            ..OutboxQuery::default()
+        };
+        let mut rows = self.outbox(who, undelivered).await?.rows;
+        rows.extend(self.outbox(who, newest).await?.rows);
+        rows.sort_by_key(|row| std::cmp::Reverse(row.number));
+        rows.dedup_by_key(|row| row.number);
+        let infos = rows.into_iter().map(OutboxRow::info);
+        let shortened = infos.map(|info| OutboxInfo {
+            text: shorten(&info.text, WATCHED_CHARS),
+            ..info
+        });
+        Ok(shortened.collect())
+    }
+
     async fn may_see_message(&self, who: &Principal, row: &OutboxRow) -> Result<bool, Error> {
         if who.agents.is_none() {
             return Ok(who.may_see_account(&row.post.account));
@@ -153,7 +193,7 @@ impl Handle {
             false => return Err(no_message(id)),
         };
         let changed = changed.await?.ok_or_else(|| no_message(id))?;
-        self.note_posted();
+        self.chats.note_posted();
         let wanted = match wish {
             OutboxWish::Retry => OutboxState::Planned,
             OutboxWish::Drop => OutboxState::Superseded,
@@ -165,13 +205,6 @@ impl Handle {
         Err(Problem::new(ErrorCode::Conflict, message)
             .fix("only messages that are not sent and not being sent are retried or dropped")
             .into())
-    }
-
-    /// Wakes the workers of this process that deliver messages.
-    fn note_posted(&self) {
-        if let Some(agents) = &self.agents {
-            agents.context.chats.note_posted();
-        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Schedules: made, changed, run by hand, listed. Every change is one commit with its audit entry.
 
+use futures::FutureExt;
 use rooftree_protocol::{
     Account, ErrorCode, OccurrenceInfo, Principal, Problem, ScheduleDraft, ScheduleInfo,
     SchedulePreview, Timestamp,
@@ -9,7 +10,7 @@ use rooftree_store::{
     ScheduleEvent, ScheduleFilter, ScheduleKind, ScheduleRow, ScheduleWrite, ScheduleWriteOutcome,
 };
 
-use super::Handle;
+use super::{Handle, row_watch::RowWatch};
 use crate::{
     Error,
     schedules::{self, DraftDefaults, content_of},
@@ -47,6 +48,20 @@ impl Handle {
         }
         listed.sort_by(|one, other| (&one.name, &one.id).cmp(&(&other.name, &other.id)));
         Ok(listed)
+    }
+
+    /// Watches the schedules that a principal may see, with the deliveries of their results.
+    pub fn watch_schedules(&self, who: &Principal) -> RowWatch<ScheduleInfo> {
+        let signals = vec![
+            self.schedule_news.watch(),
+            self.chats.changed(),
+            self.store.changes(),
+        ];
+        let (handle, who) = (self.clone(), who.clone());
+        RowWatch::new(signals, move || {
+            let (handle, who) = (handle.clone(), who.clone());
+            async move { handle.schedules(&who).await }.boxed()
+        })
     }
 
     /// One schedule, by its id, an end of it, or its name.

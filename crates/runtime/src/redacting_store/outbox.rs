@@ -65,6 +65,10 @@ impl OutboxStore for RedactingStore {
         self.store.part_sent(claim, receipt)
     }
 
+    fn part_seen(&self, receipt: PartReceipt) -> Pending<bool> {
+        self.store.part_seen(receipt)
+    }
+
     fn part_failed(&self, claim: &WorkerClaim, mut failure: OutboxFailure) -> Pending<()> {
         self.text(&mut failure.error);
         self.store.part_failed(claim, failure)

@@ -8,15 +8,13 @@ use axum::{
     http::StatusCode,
 };
 use rooftree_protocol::{
-    AccessScope, Principal, Timestamp,
+    AccessScope, ConnectorInfo, PairedSender, Principal, Timestamp,
     api_paths::{
         CONNECTOR, CONNECTOR_CONFIRM, CONNECTOR_PAIR, CONNECTOR_SENDER, CONNECTOR_TEST, CONNECTORS,
     },
 };
-use rooftree_runtime::{ConnectorChange, NewPairing};
-use rooftree_store::{
-    ChatIdentity, ConnectorFields, ConnectorRow, ConnectorWriteOutcome, OutboxCounts, PairingRow,
-};
+use rooftree_runtime::{ConnectorChange, NewPairing, paired_sender};
+use rooftree_store::{ChatIdentity, ConnectorFields, ConnectorRow, ConnectorWriteOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -25,16 +23,17 @@ use super::{
     ApiProblem, ApiState, access::RequestPrincipal, extract::JsonBody, idempotency::KeyUse,
     route_table::ApiRoute,
 };
+use crate::connectors::check_settings;
 
 pub(super) fn routes() -> Vec<ApiRoute> {
     let needs = |route: ApiRoute, summary| route.needs(AccessScope::Admin, summary);
     vec![
         needs(ApiRoute::get(CONNECTORS, list), "Lists connectors with their health, people and pairing codes that wait")
             .answers::<ConnectorList>(200),
-        needs(ApiRoute::get(CONNECTOR, show), "Shows a connector").answers::<ListedConnector>(200),
+        needs(ApiRoute::get(CONNECTOR, show), "Shows a connector").answers::<ConnectorInfo>(200),
         needs(ApiRoute::patch(CONNECTOR, change), "Changes the agent, the settings or whether a connector is started; it must have the revision")
             .body::<ConnectorRequest>()
-            .answers::<ListedConnector>(200),
+            .answers::<ConnectorInfo>(200),
         needs(ApiRoute::delete(CONNECTOR, remove), "Removes a connector with its people and bindings; its secret stays in the credential store")
             .answers_nothing(204),
         needs(ApiRoute::post(CONNECTOR_PAIR, pair), "Makes a pairing code that a person sends to the bot; it can be read only now")
@@ -53,92 +52,11 @@ pub(super) fn routes() -> Vec<ApiRoute> {
     ]
 }
 
-/// A connector.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ListedConnector {
-    /// Its name.
-    id: String,
-    /// `telegram`, `discord`, `webhook` or `external`.
-    platform: String,
-    /// The agent whose sessions its chats are.
-    agent: String,
-    /// Whether it is started.
-    enabled: bool,
-    /// What else is set; never a secret.
-    settings: Map<String, Value>,
-    /// How it is.
-    health: ListedHealth,
-    /// The last failure, which stays when it works again.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_error: Option<String>,
-    /// Who is paired.
-    people: Vec<PairedSender>,
-    /// Codes that wait: for the sender who was told it, or for any sender.
-    pending_pairing: Vec<PendingPairing>,
-    /// Messages that are not delivered.
-    outbox: UndeliveredCounts,
-    /// How often it was changed.
-    rev: u64,
-}
-
-/// How a connector is.
-#[derive(Debug, Serialize, JsonSchema)]
-struct ListedHealth {
-    /// `off`, `connecting`, `up`, `degraded` or `stopped`.
-    state: String,
-    /// Why it does not work.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// Since when.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<Timestamp>,
-}
-
-/// A sender who is paired.
-#[derive(Debug, Serialize, JsonSchema)]
-struct PairedSender {
-    /// The platform's own id.
-    sender: String,
-    /// What the platform showed when he was paired.
-    name: String,
-    /// The person he is.
-    person: String,
-    /// Whether he may talk to agents.
-    may_send: bool,
-    /// Whether he may answer permission requests.
-    may_approve: bool,
-    /// Since when.
-    paired_at: Timestamp,
-}
-
-/// A code that waits.
-#[derive(Debug, Serialize, JsonSchema)]
-struct PendingPairing {
-    /// Who was told it; none if it is for any sender.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sender: Option<String>,
-    /// What the platform shows of him.
-    name: String,
-    /// When it ends by itself.
-    expires: Timestamp,
-}
-
-/// Messages that are not delivered.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-struct UndeliveredCounts {
-    /// Those that wait for their turn.
-    queued: u64,
-    /// Those of which an attempt failed and another one follows.
-    failed: u64,
-    /// Those that were given up, or may or may not have arrived.
-    dead: u64,
-}
-
 /// All connectors.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ConnectorList {
     /// By name.
-    connectors: Vec<ListedConnector>,
+    connectors: Vec<ConnectorInfo>,
 }
 
 /// A change of a connector. What is absent stays.
@@ -210,83 +128,11 @@ struct TestMessage {
     target: String,
 }
 
-impl From<ChatIdentity> for PairedSender {
-    fn from(identity: ChatIdentity) -> Self {
-        Self {
-            sender: identity.sender,
-            name: identity.name,
-            person: identity.person,
-            may_send: identity.may_send,
-            may_approve: identity.may_approve,
-            paired_at: identity.paired_at,
-        }
-    }
-}
-
-impl From<PairingRow> for PendingPairing {
-    fn from(row: PairingRow) -> Self {
-        Self {
-            sender: row.sender,
-            name: row.name,
-            expires: row.expires_at,
-        }
-    }
-}
-
-async fn listed(
-    state: &ApiState,
-    who: &Principal,
-    row: ConnectorRow,
-) -> Result<ListedConnector, ApiProblem> {
-    let handle = &state.options.handle;
-    let people = handle.chat_identities(who, &row.name).await?;
-    let pending = handle.pairings(who, &row.name).await?;
-    let counts = handle.outbox_counts(who).await?.into_iter();
-    let counts = counts.filter(|counts| counts.connector == row.name);
-    let outbox = counts.map(undelivered).next().unwrap_or_default();
-    let health = row
-        .health
-        .unwrap_or_else(|| rooftree_store::ConnectorHealth {
-            state: "off".into(),
-            reason: None,
-            last_error: None,
-            at: row.created_at,
-        });
-    Ok(ListedConnector {
-        id: row.name,
-        platform: row.fields.platform,
-        agent: row.fields.agent,
-        enabled: row.fields.enabled,
-        settings: row.fields.settings,
-        last_error: health.last_error,
-        health: ListedHealth {
-            state: health.state,
-            reason: health.reason,
-            at: Some(health.at),
-        },
-        people: people.into_iter().map(PairedSender::from).collect(),
-        pending_pairing: pending.into_iter().map(PendingPairing::from).collect(),
-        outbox,
-        rev: row.revision,
-    })
-}
-
-fn undelivered(counts: OutboxCounts) -> UndeliveredCounts {
-    UndeliveredCounts {
-        queued: counts.queued,
-        failed: counts.failed,
-        dead: counts.dead,
-    }
-}
-
 async fn list(
     State(state): State<Arc<ApiState>>,
     RequestPrincipal(who): RequestPrincipal,
 ) -> Result<Json<ConnectorList>, ApiProblem> {
-    let mut connectors = Vec::new();
-    for row in state.options.handle.connectors(&who).await? {
-        connectors.push(listed(&state, &who, row).await?);
-    }
+    let connectors = state.options.handle.connector_infos(&who).await?;
     Ok(Json(ConnectorList { connectors }))
 }
 
@@ -294,9 +140,10 @@ async fn show(
     State(state): State<Arc<ApiState>>,
     RequestPrincipal(who): RequestPrincipal,
     Path(name): Path<String>,
-) -> Result<Json<ListedConnector>, ApiProblem> {
-    let row = state.options.handle.connector(&who, &name).await?;
-    Ok(Json(listed(&state, &who, row).await?))
+) -> Result<Json<ConnectorInfo>, ApiProblem> {
+    let handle = &state.options.handle;
+    let row = handle.connector(&who, &name).await?;
+    Ok(Json(handle.connector_info(&who, row).await?))
 }
 
 async fn change(
@@ -304,7 +151,7 @@ async fn change(
     RequestPrincipal(who): RequestPrincipal,
     Path(name): Path<String>,
     JsonBody(request): JsonBody<ConnectorRequest>,
-) -> Result<Json<ListedConnector>, ApiProblem> {
+) -> Result<Json<ConnectorInfo>, ApiProblem> {
     let row = state.options.handle.connector(&who, &name).await?;
     let mut settings = row.fields.settings;
     for (name, value) in request.settings {
@@ -313,6 +160,8 @@ async fn change(
             value => drop(settings.insert(name, value)),
         }
     }
+    check_settings(&row.fields.platform, &settings)
+        .map_err(|problem| ApiProblem::from(problem).at("/settings"))?;
     let fields = ConnectorFields {
         platform: row.fields.platform,
         agent: request.agent.unwrap_or(row.fields.agent),
@@ -321,7 +170,7 @@ async fn change(
     };
     let written = write(&state, &who, (row.name, Some(fields), request.rev)).await?;
     let row = written.ok_or_else(|| ApiProblem::conflict("the connector is gone"))?;
-    Ok(Json(listed(&state, &who, row).await?))
+    Ok(Json(state.options.handle.connector_info(&who, row).await?))
 }
 
 async fn remove(
@@ -388,7 +237,7 @@ async fn confirm(
     };
     let handle = &state.options.handle;
     let identity = handle.confirm_pairing(&who, new, &request.code).await?;
-    Ok(Json(identity.into()))
+    Ok(Json(paired_sender(identity)))
 }
 
 async fn change_sender(
@@ -407,7 +256,7 @@ async fn change_sender(
         ..known
     };
     let changed = handle.change_chat_identity(&who, identity).await?;
-    Ok(Json(changed.into()))
+    Ok(Json(paired_sender(changed)))
 }
 
 async fn unpair(

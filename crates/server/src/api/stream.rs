@@ -23,7 +23,7 @@ use rooftree_protocol::{
     api_paths::{STREAM, STREAM_ONE},
 };
 use rooftree_stream::{EventStream, StreamSetup};
-use rooftree_view::{StreamFrame, StreamLimits, StreamPatch, StreamRequest};
+use rooftree_view::{StreamFrame, StreamLimits, StreamPatch, StreamRequest, StreamTopic};
 
 pub(crate) use self::registry::StreamRegistry;
 use self::{registry::StreamPlace, reply_html::ReplyRenderer};
@@ -54,7 +54,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
         ApiRoute::patch(STREAM_ONE, change)
             .needs(
                 AccessScope::Read,
-                "Adds sessions to an open stream and removes them",
+                "Adds sessions and topics to an open stream and removes them",
             )
             .body::<StreamPatch>()
             .keys(KeyUse::None)
@@ -78,6 +78,7 @@ pub(super) fn begin(
     request: StreamRequest,
 ) -> Result<OpenStream, ApiProblem> {
     check_size(request.sessions.len(), &request)?;
+    check_topics(&caller, request.topics.keys())?;
     let place = state.streams.admit(&caller.principal)?;
     let (place, changes) = place;
     let setup = StreamSetup {
@@ -136,12 +137,25 @@ fn check_size(sessions: usize, request: &StreamRequest) -> Result<(), ApiProblem
     Ok(())
 }
 
+/// Connectors need the scope that their list needs.
+fn check_topics<'a>(
+    caller: &AuthorizedCaller,
+    mut topics: impl Iterator<Item = &'a StreamTopic>,
+) -> Result<(), ApiProblem> {
+    let has_connectors = topics.any(|topic| *topic == StreamTopic::Connectors);
+    if has_connectors && !caller.scopes.allow(AccessScope::Admin) {
+        return Err(ApiProblem::missing_scope(AccessScope::Admin).at("/topics"));
+    }
+    Ok(())
+}
+
 async fn change(
     State(state): State<Arc<ApiState>>,
     RequestCaller(caller): RequestCaller,
     Path(stream): Path<String>,
     JsonBody(patch): JsonBody<StreamPatch>,
 ) -> Result<Json<StreamLimits>, ApiProblem> {
+    check_topics(&caller, patch.topics.keys())?;
     if patch.add.len() > LIMITS.sessions {
         let message = format!("a stream holds at most {} sessions", LIMITS.sessions);
         return Err(ApiProblem::invalid(message).at("/add"));

@@ -1,13 +1,14 @@
 //! Pressed buttons: who pressed, whether he may answer, and what the button means.
 
 use rooftree_connectors::{Inbound, InboundBody};
-use rooftree_protocol::PermissionScope;
-use rooftree_runtime::Error;
+use rooftree_protocol::{ChatTarget, PermissionScope};
+use rooftree_runtime::{Error, PromptCopy};
 use rooftree_store::ChatIdentity;
 
 use super::{
+    address::reply_target,
     button_data::{ButtonChoice, ButtonPress},
-    chat_inbox::ChatInbox,
+    chat_inbox::{ChatInbox, message_id},
     inquiry_answers::ChatDecision,
 };
 
@@ -46,7 +47,33 @@ impl ChatInbox {
         let Some(inquiry) = self.handle.queries(&who).inquiry(&button.inquiry).await? else {
             return Ok("There is no such request, or it is not yours.".into());
         };
-        self.decide(&who, &inquiry, decision(button.choice)).await
+        let pressed = reply_target(&self.name, &inbound.place, None);
+        let pressed = ChatTarget {
+            reply_to: message_id(inbound).map(str::to_owned),
+            ..pressed
+        };
+        let noted = self.handle.note_pressed(&self.us, &inquiry.id, &pressed);
+        let copy = noted.await?;
+        let words = self.decide(&who, &inquiry, decision(button.choice)).await?;
+        // No later message of the outbox changes it.
+        if let Some(copy) = copy.filter(|copy| !copy.is_changed_later || inquiry.answer.is_some()) {
+            self.change_copy(inbound, &copy, &words).await;
+        }
+        Ok(words)
+    }
+
+    /// Changes a message that asks what is answered: one that was sent twice, because its receipt was lost. What fails
+    /// here is made good by the next press.
+    async fn change_copy(&self, inbound: &Inbound, copy: &PromptCopy, words: &str) {
+        let text = format!("{}\n\n{words}", copy.text.trim_end());
+        let parts = self.connector.split(&text);
+        if let (true, Some(last), Some(message)) = (
+            self.connector.capabilities().edit,
+            parts.last(),
+            message_id(inbound),
+        ) {
+            let _ = self.connector.edit(&inbound.place, message, last).await;
+        }
     }
 }
 

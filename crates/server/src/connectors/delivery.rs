@@ -24,11 +24,10 @@ use super::{ConnectorRegistry, RegisteredConnector};
 
 /// The service that delivers messages to the chats of these connectors.
 pub fn delivery_service(registry: Arc<ConnectorRegistry>) -> Service {
-    Service::new("delivery", move |handle| start_delivery(handle, registry))
+    Service::new("delivery", move |handle| start(handle, registry))
 }
 
-/// Starts delivering; what it gives back stops it.
-pub fn start_delivery(handle: &Handle, registry: Arc<ConnectorRegistry>) -> StopService {
+fn start(handle: &Handle, registry: Arc<ConnectorRegistry>) -> StopService {
     let access = handle.connector_access();
     let stop = CancellationToken::new();
     let lines = tokio::spawn(progress::keep_status_lines(

@@ -7,15 +7,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{service_options::ConnectorServiceOptions, supervisor::ConnectorSupervisor};
 
-/// The service that runs connectors.
+/// The service that runs connectors. What arrives after it was stopped is not acknowledged, and comes again.
 pub fn connector_service(options: ConnectorServiceOptions) -> Service {
-    Service::new("connectors", move |handle| {
-        start_connectors(handle, options)
-    })
+    Service::new("connectors", move |handle| start(handle, options))
 }
 
-/// Starts running connectors; what it gives back stops it. What arrives then is not acknowledged, and comes again.
-pub fn start_connectors(handle: &Handle, options: ConnectorServiceOptions) -> StopService {
+fn start(handle: &Handle, options: ConnectorServiceOptions) -> StopService {
     let stop = CancellationToken::new();
     let supervisor = ConnectorSupervisor::new(handle.clone(), DEFAULT_TENANT, options);
     let running = tokio::spawn(supervisor.run(stop.clone()));

@@ -1,5 +1,5 @@
-// Answers of the API about schedules, connectors and the outbox, as the page expects them; kept in memory and changed by
-// what the page sends.
+// Answers of the API about schedules, connectors and the outbox, as the page expects them; kept in memory, changed by
+// what the page sends, and told by a stream in the page.
 
 const NOW = Date.now();
 const text = at => new Date(at).toISOString();
@@ -25,8 +25,8 @@ function schedules() {
 
 function connectors() {
   return [
-    {id: 'telegram', platform: 'telegram', agent: 'lead', health: {state: 'up', reason: null}, people: [{sender: '4711', name: 'Anna', person: 'owner', may_send: true, may_approve: true}, {sender: '4712', name: 'Family group', person: 'guest', may_send: true, may_approve: false}], pending_pairing: [{code_hint: '7Q', sender: '99', name: 'Ben', expires: NOW + HOUR}], last_error: null, outbox: {queued: 1, failed: 0, dead: 2}, rev: 3},
-    {id: 'alerts', platform: 'webhook', agent: 'bash', health: {state: 'degraded', reason: 'the address answers 502'}, people: [], pending_pairing: [], last_error: '502 Bad Gateway, 4 times', outbox: {queued: 0, failed: 3, dead: 0}, rev: 1},
+    {id: 'telegram', platform: 'telegram', agent: 'lead', enabled: true, health: {state: 'up', reason: null}, people: [{sender: '4711', name: 'Anna', person: 'owner', may_send: true, may_approve: true}, {sender: '4712', name: 'Family group', person: 'guest', may_send: true, may_approve: false}], pending_pairing: [{sender: '99', name: 'Ben', expires: NOW + HOUR}], last_error: null, outbox: {queued: 1, failed: 0, dead: 2}, rev: 3},
+    {id: 'alerts', platform: 'webhook', agent: 'bash', enabled: true, health: {state: 'degraded', reason: 'the address answers 502'}, people: [], pending_pairing: [], last_error: '502 Bad Gateway, 4 times', outbox: {queued: 0, failed: 3, dead: 0}, rev: 1},
   ];
 }
 
@@ -38,16 +38,47 @@ function outbox() {
   ];
 }
 
+/** Runs in the page: a stream that tells the rows of each topic as they are in the test. */
+function streamOfRows() {
+  const page = /** @type {any} */ (window);
+  // Without one, the hub is part of the page.
+  delete page.SharedWorker;
+  const [real, encoder, watched] = [window.fetch, new TextEncoder(), new Set()];
+  let [count, controller] = [0, /** @type {any} */ (null)];
+  const send = (/** @type {string} */ name, /** @type {any} */ data, id = '') => controller.enqueue(encoder.encode(`event: ${name}\n${id && `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`));
+  const snapshot = async (/** @type {string} */ topic) => {
+    const rev = `boot_t:${count += 1}`;
+    send(`${topic}.snapshot`, topic === 'board' ? {rev, rows: []} : {rev, items: await page.rowsOf(topic)}, `${topic}:${rev}`);
+  };
+  page.tellRows = () => Promise.all([...watched].map(snapshot));
+  page.fetch = async (/** @type {any} */ url, /** @type {any} */ options) => {
+    if (!String(url).startsWith('/api/v1/stream')) return real(url, options);
+    const topics = Object.entries(JSON.parse(options.body).topics ?? {});
+    for (const [topic, after] of topics) after === null ? watched.delete(topic) : watched.add(topic);
+    if (options.method === 'PATCH') {
+      for (const [topic] of topics) if (watched.has(topic)) await snapshot(topic);
+      return new Response('{}', {headers: {'Content-Type': 'application/json'}});
+    }
+    const body = new ReadableStream({start: one => { controller = one; }});
+    send('hello', {v: 1, server: 'test', boot: 'boot_t', stream: 'str_t', now: new Date().toISOString(), beat: 600, limits: {sessions: 64, streams: 8}});
+    setTimeout(page.tellRows);
+    return new Response(body, {headers: {'Content-Type': 'text/event-stream'}});
+  };
+}
+
 /** Lets a page see them. @returns what the page sent and the state it changed */
 export async function alwaysOn(page) {
   const state = {schedules: schedules(), connectors: connectors(), outbox: outbox(), sent: /** @type {[string, string, any][]} */ ([])};
-  await page.route(/\/api\/v1\/(schedules|connectors|outbox)\b/, route => {
+  await page.exposeFunction('rowsOf', topic => written(state[topic]));
+  await page.addInitScript(streamOfRows);
+  await page.route(/\/api\/v1\/(schedules|connectors|outbox)\b/, async route => {
     const request = route.request();
     const [, kind, id, act, which] = /v1\/(\w+)(?:\/(\w+))?(?:\/(\w+))?(?:\/(\w+))?/.exec(request.url()) ?? [];
     const body = request.postDataJSON();
-    if (request.method() !== 'GET') state.sent.push([request.method(), [kind, id, act, which].filter(Boolean).join('/'), body]);
+    state.sent.push([request.method(), [kind, id, act, which].filter(Boolean).join('/'), body]);
     const [status, answer] = answered(state, request.method(), {kind, id, act, which}, body);
-    return route.fulfill({status, contentType: status >= 400 ? 'application/problem+json' : 'application/json', body: JSON.stringify(answer)});
+    await route.fulfill({status, contentType: status >= 400 ? 'application/problem+json' : 'application/json', body: JSON.stringify(answer)});
+    await page.evaluate(() => /** @type {any} */ (window).tellRows());
   });
   return state;
 }
@@ -61,20 +92,24 @@ function written(value) {
 function answered(state, method, {kind, id, act, which}, body) {
   const list = state[kind];
   const one = list.find(item => item.id === id);
-  if (method === 'GET') return [200, {[{schedules: 'items', connectors: 'connectors', outbox: 'messages'}[kind]]: written(list)}];
   if (id === 'preview') return body.when.includes('never') ? [400, {title: 'the time cannot be understood', detail: '`never` is no time', hint: 'write weekdays at 9', pointer: '/when'}] : [200, {words: `${body.when} ${body.zone}`, spec: {}, next: [1, 2, 3, 4, 5].map(at => text(NOW + at * DAY))}];
   if (method === 'POST' && !id) {
     if (body.name === 'Taken') return [400, {title: 'another schedule has this name', pointer: '/name'}];
     list.push({...list[2], ...body, id: 'sch_9', words: body.when});
     return [201, list.at(-1)];
   }
-  if (method === 'PATCH') return [200, Object.assign(one, body)];
+  if (method === 'PATCH') return [200, Object.assign(act === 'people' ? one.people.find(person => person.sender === which) : one, body)];
   if (method === 'DELETE') {
     if (act === 'people') one.people = one.people.filter(person => person.sender !== which);
     else state[kind] = list.filter(item => item !== one);
     return [200, {}];
   }
   if (act === 'pause' || act === 'resume') one.enabled = act === 'resume';
+  if (act === 'confirm') {
+    if (body.code !== 'K7PM2QXA') return [400, {title: 'no sender waits with this code'}];
+    const [{sender, name}] = one.pending_pairing.splice(0);
+    one.people.push({sender, name, person: body.person, may_send: true, may_approve: body.may_approve});
+  }
   if (act === 'pair') return [200, {code: 'K7PM-2QXA', expires: text(Date.now() + 600_000)}];
   if (act === 'retry' || act === 'drop') state.outbox = list.filter(item => item !== one);
   return [200, {}];

@@ -1,6 +1,6 @@
 // Starts the real server against a fake model, and browsers that are logged in.
 
-import {spawn} from 'node:child_process';
+import {execFileSync, spawn} from 'node:child_process';
 import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
@@ -56,6 +56,11 @@ export class Bench {
       });
       this.server.on('exit', code => failed(new Error(`the server ended with ${code}: ${this.log}`)));
     });
+  }
+
+  /** Runs a command of the program beside the server. @param {...string} words */
+  run(...words) {
+    return execFileSync(/** @type {string} */ (BINARY), words, {cwd: this.project, env: this.environment(), encoding: 'utf8'});
   }
 
   /** Ends the server as a power failure would, and waits until it is gone. */

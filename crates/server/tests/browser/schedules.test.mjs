@@ -94,7 +94,9 @@ test('a connector tells its health; a code is shown with the time it is valid, p
   const {page, state} = await opened('/connectors', '.health', {width: 390, height: 844});
   assert.deepEqual(await page.locator('.health').allTextContents(), ['Connected', 'Not connected now: the address answers 502']);
   await page.getByRole('button', {name: 'Let a person in'}).first().click();
+  await page.getByRole('dialog').getByRole('button', {name: 'Make a code'}).click();
   await page.waitForSelector('.code-text');
+  assert.deepEqual(last(state), ['POST', 'connectors/telegram/pair', {person: 'owner', may_approve: false}]);
   assert.equal(await page.locator('.code-text').innerText(), 'K7PM-2QXA');
   assert.match(await page.locator('.code-left').innerText(), /^valid for (10:00|9:\d\d)$/);
   await page.getByRole('button', {name: 'Send a test message'}).first().click();
@@ -102,8 +104,34 @@ test('a connector tells its health; a code is shown with the time it is valid, p
   assert.deepEqual(last(state), ['POST', 'connectors/telegram/test', {}]);
   await page.getByRole('button', {name: 'Remove Family group'}).click();
   await page.getByRole('dialog').getByRole('button', {name: 'Remove'}).click();
-  await page.waitForFunction(() => !document.querySelector('.line-main')?.closest('rt-connectors')?.textContent?.includes('Family groupas guest'));
+  await page.waitForFunction(() => !document.querySelector('rt-connectors')?.textContent?.includes('Family groupas guest'));
   assert.deepEqual(last(state)?.slice(0, 2), ['DELETE', 'connectors/telegram/people/4712']);
+  await page.context().close();
+});
+
+test('an unknown sender is let in by his code with the rights that are chosen, which can be changed; a connector is switched off', async () => {
+  const {page, state} = await opened('/connectors', '.health');
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', {name: 'Enter the code'}).click();
+  await dialog.getByLabel('The code that the bot told').fill('WRNG2345');
+  await dialog.getByRole('button', {name: 'Let in'}).click();
+  await page.getByText('no sender waits with this code').waitFor();
+  await page.getByRole('button', {name: 'Enter the code'}).click();
+  await dialog.getByLabel('The code that the bot told').fill('K7PM2QXA');
+  await dialog.getByLabel('May answer permission requests').check();
+  await dialog.getByRole('button', {name: 'Let in'}).click();
+  await page.locator('.line', {hasText: 'Ben'}).getByText('may answer permission requests').waitFor();
+  assert.deepEqual(last(state), ['POST', 'connectors/telegram/confirm', {person: 'owner', may_approve: true, code: 'K7PM2QXA'}]);
+  assert.equal(await page.getByRole('button', {name: 'Enter the code'}).count(), 0);
+  await page.getByRole('button', {name: 'Rights of Family group'}).click();
+  await dialog.getByLabel('May write to agents').uncheck();
+  await dialog.getByRole('button', {name: 'Save'}).click();
+  await page.locator('.line', {hasText: 'Family group'}).getByText('may only read').waitFor();
+  assert.deepEqual(last(state), ['PATCH', 'connectors/telegram/people/4712', {person: 'guest', may_approve: false, may_send: false}]);
+  await page.getByRole('button', {name: 'Switch off telegram'}).click();
+  await page.getByRole('button', {name: 'Switch on telegram'}).waitFor();
+  assert.deepEqual(last(state), ['PATCH', 'connectors/telegram', {rev: 3, enabled: false}]);
+  assert.equal(await page.locator('.health').first().innerText(), 'Switched off');
   await page.context().close();
 });
 
@@ -119,12 +147,23 @@ test('messages that were not delivered are sent again or dropped', async () => {
   await page.context().close();
 });
 
-test('a server without schedules and connectors says so', async () => {
-  for (const [at, words] of [['/schedules', 'This server has no scheduler.'], ['/connectors', 'This server has no connectors.']]) {
-    const page = await bench.page();
-    await page.route(/\/api\/v1\/(schedules|connectors|outbox)\b/, route => route.fulfill({status: 404, contentType: 'application/problem+json', body: '{"title": "there is no such route"}'}));
-    await page.goto(bench.url + at);
-    await page.getByText(words).waitFor();
-    await page.context().close();
-  }
+test('what another program changes is shown without asking again', async () => {
+  const page = await bench.page({at: '/connectors'});
+  await page.getByText('No connectors').waitFor();
+  const asked = [];
+  page.on('request', request => { if (/\/api\/v1\/(connectors|schedules|outbox)/.test(request.url())) asked.push(request.url()); });
+  bench.run('connectors', 'add', 'webhook', '--name', 'builds', '--agent', 'lead', '--generate-secret');
+  await page.locator('.schedule-name', {hasText: 'builds'}).waitFor();
+  await page.locator('.health[data-kind="ok"]').waitFor();
+  bench.run('connectors', 'set', 'builds', '--disable');
+  await page.getByRole('button', {name: 'Switch on builds'}).click();
+  await page.getByRole('button', {name: 'Switch off builds'}).waitFor();
+  bench.run('connectors', 'rm', 'builds');
+  await page.getByText('No connectors').waitFor();
+  assert.deepEqual(asked.filter(url => !url.endsWith('/connectors/builds')), []);
+  await page.goto(`${bench.url}/schedules`);
+  await page.getByText('Nothing is scheduled').waitFor();
+  bench.run('schedules', 'add', 'every 2h', 'Look around.', '--name', 'Rounds');
+  await page.locator('.schedule-name', {hasText: 'Rounds'}).waitFor();
+  await page.context().close();
 });

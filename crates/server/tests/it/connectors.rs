@@ -3,9 +3,11 @@
 mod chat_scene;
 mod commands;
 mod delivery_once;
+mod descendants;
 mod fake_platform;
 mod groups;
 mod hooks;
+mod lost_receipts;
 mod messages;
 mod pairing;
 mod requests;

@@ -22,6 +22,7 @@ mod api_scene;
 mod api_schemathesis;
 mod api_server;
 mod api_sessions;
+mod api_topics;
 mod callback_server;
 mod callbacks;
 mod chat_emulator;

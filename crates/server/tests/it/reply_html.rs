@@ -24,7 +24,7 @@ fn attacks() -> Vec<String> {
 }
 
 /// The frames of a response in chunks.
-fn frames(body: &str) -> Vec<StreamFrame> {
+pub fn frames(body: &str) -> Vec<StreamFrame> {
     let mut frames = Vec::new();
     let (mut name, mut id) = ("", "");
     for line in body.lines() {

@@ -14,7 +14,7 @@ export class BoardStore extends EventTarget {
 
   /** @param {import('./live.js').Live} live */
   watch(live) {
-    live.watchBoard(frame => this.take(frame));
+    live.watch('board', frame => this.take(frame));
   }
 
   /** @param {import('./sse.js').Frame} frame */

@@ -1,9 +1,19 @@
-// What was received of each session and of the board, so that a new connection continues there.
+// What was received of each session and topic, so that a new connection continues there.
 // The same rules as `stream_cursors.rs` of the crate `client`.
 // @ts-check
 
 /** @typedef {import('./sse.js').Frame} Frame */
 /** @typedef {{root: string, position: number}} Received */
+
+/** The topic that a frame with this name would be of: `board` of `board.row`. @param {string} name */
+export function topicOf(name) {
+  return name.split('.')[0];
+}
+
+/** Whether something that is watched is a topic, and not a session. @param {string} key */
+export function isTopic(key) {
+  return !key.startsWith('ses_');
+}
 
 export class Cursors {
   constructor() {
@@ -11,8 +21,8 @@ export class Cursors {
     this.roots = new Set();
     /** @type {Map<string, Received>} */
     this.sessions = new Map();
-    /** The revision of the board; null if it is not watched. @type {string | null} */
-    this.board = null;
+    /** Watched topics and the revision of each. @type {Map<string, string>} */
+    this.topics = new Map();
     /** The server's time when the first connection was made. */
     this.joinedAt = '';
   }
@@ -22,7 +32,7 @@ export class Cursors {
     /** @type {Record<string, any>} */
     const sessions = {};
     for (const root of this.roots) sessions[root] = this.start(root);
-    return {sessions, html: true, ...(this.board === null ? {} : {board: this.board})};
+    return {sessions, html: true, topics: Object.fromEntries(this.topics)};
   }
 
   /** Where the stream of a root begins. @param {string} root */
@@ -71,8 +81,8 @@ export class Cursors {
       for (const [session, head] of Object.entries(data.heads)) {
         if (this.sessions.has(session) && this.position(session) < head) return 'missed';
       }
-    } else if (frame.id.startsWith('board:')) {
-      this.board = frame.id.slice('board:'.length);
+    } else if (this.topics.has(topicOf(name))) {
+      this.topics.set(topicOf(name), frame.id.slice(topicOf(name).length + 1));
     } else if (typeof data.id === 'number' && data.session) {
       return this.takeEvent(data.session, data.id);
     }

@@ -2,7 +2,7 @@
 // It runs in a shared worker, or in the page where there are none, and talks to tabs through message ports.
 // @ts-check
 
-import {Cursors} from './cursors.js';
+import {Cursors, isTopic, topicOf} from './cursors.js';
 import {readFrames} from './sse.js';
 
 /** Waits before the next attempt, in milliseconds. */
@@ -14,15 +14,13 @@ const MISSED_BEATS = 3;
 /** A tab that becomes visible asks for a new connection if nothing came for so long. */
 const STALE_MS = 20_000;
 
-/** @typedef {{port: MessagePort, watched: Set<string>, board: boolean}} Tab */
+/** Watched are sessions and topics. @typedef {{port: MessagePort, watched: Set<string>}} Tab */
 
 export class Hub {
   constructor() {
     /** @type {Set<Tab>} */
     this.tabs = new Set();
     this.cursors = new Cursors();
-    /** The board as far as it is known, for tabs that join later. @type {Map<string, any> | null} */
-    this.board = null;
     /** @type {any} */
     this.state = {is: 'idle'};
     this.stream = '';
@@ -42,7 +40,7 @@ export class Hub {
   /** A tab joins. @param {MessagePort} port */
   attach(port) {
     /** @type {Tab} */
-    const tab = {port, watched: new Set(), board: false};
+    const tab = {port, watched: new Set()};
     this.tabs.add(tab);
     port.onmessage = event => this.take(tab, event.data);
     port.start?.();
@@ -58,17 +56,13 @@ export class Hub {
         // What the tab wants to watch comes with its next messages, before the connection is made.
         if (this.state.is === 'blocked' || this.state.is === 'idle') setTimeout(() => this.reconnectNow());
         break;
-      case 'board':
-        tab.board = true;
-        this.watchBoard(tab);
-        break;
       case 'watch':
-        tab.watched.add(message.session);
-        this.watch(message.session);
+        tab.watched.add(message.key);
+        this.watch(message.key);
         break;
       case 'unwatch':
-        tab.watched.delete(message.session);
-        this.unwatch(message.session);
+        tab.watched.delete(message.key);
+        this.unwatch(message.key);
         break;
       case 'wake':
         if (Date.now() - this.lastFrame > STALE_MS || this.state.is !== 'live') this.reconnectNow();
@@ -87,35 +81,31 @@ export class Hub {
   /** @param {Tab} tab */
   leave(tab) {
     if (!this.tabs.delete(tab)) return;
-    for (const session of tab.watched) this.unwatch(session);
+    for (const key of tab.watched) this.unwatch(key);
     if (this.tabs.size === 0) this.disconnect();
   }
 
-  /** @param {Tab} tab */
-  watchBoard(tab) {
-    if (this.cursors.board === null) {
-      this.cursors.board = '';
-      // Topics are chosen when a stream is opened.
-      if (this.stream) this.reconnectNow();
-    } else if (this.board) {
-      const data = {rev: this.cursors.board, rows: [...this.board.values()]};
-      tab.port.postMessage({is: 'frame', root: null, frame: {name: 'board.snapshot', id: '', data}});
+  /** A tab watches a session or topic. It always gets a snapshot, also if another tab watches the same already. @param {string} key */
+  watch(key) {
+    if (isTopic(key)) {
+      this.cursors.topics.set(key, '');
+      if (this.stream) this.change({topics: {[key]: ''}});
+      return;
     }
+    const isKnown = this.cursors.roots.has(key);
+    this.cursors.add(key);
+    if (this.stream) this.change({add: {[key]: this.cursors.start(key)}, remove: isKnown ? [key] : []});
   }
 
-  /** A tab watches a session. It always gets a snapshot, also if another tab watches the session already. @param {string} session */
-  watch(session) {
-    const isKnown = this.cursors.roots.has(session);
-    this.cursors.add(session);
-    if (this.stream) this.change({add: {[session]: this.cursors.start(session)}, remove: isKnown ? [session] : []});
-  }
-
-  /** @param {string} session */
-  unwatch(session) {
-    for (const tab of this.tabs) if (tab.watched.has(session)) return;
-    if (!this.cursors.roots.has(session)) return;
-    this.cursors.remove(session);
-    if (this.stream) this.change({add: {}, remove: [session]});
+  /** @param {string} key */
+  unwatch(key) {
+    for (const tab of this.tabs) if (tab.watched.has(key)) return;
+    if (this.cursors.topics.delete(key)) {
+      if (this.stream) this.change({topics: {[key]: null}});
+    } else if (this.cursors.roots.has(key)) {
+      this.cursors.remove(key);
+      if (this.stream) this.change({remove: [key]});
+    }
   }
 
   /** @param {any} change */
@@ -176,7 +166,7 @@ export class Hub {
           wait = frame.data.retry_ms;
           break;
         }
-        if (frame.name === 'hello' && this.catchUp(frame.data.stream, request)) return;
+        if (frame.name === 'hello') this.catchUp(frame.data.stream, request);
         if (!this.takeFrame(frame)) { reason = 'frames were lost'; wait = 1; break; }
       }
     } catch (error) {
@@ -194,22 +184,15 @@ export class Hub {
     if (!offline) this.retryTimer = setTimeout(() => this.connect(), delay);
   }
 
-  /**
-   * Adds and removes what tabs have asked for since the request was made; true if that needs another connection.
-   * @param {string} stream @param {any} request
-   */
+  /** Adds and removes what tabs have asked for since the request was made. @param {string} stream @param {any} request */
   catchUp(stream, request) {
-    if ((this.cursors.board !== null) !== (request.board !== undefined)) {
-      this.reconnectNow();
-      return true;
-    }
     const missing = [...this.cursors.roots].filter(root => !(root in request.sessions));
-    const surplus = Object.keys(request.sessions).filter(root => !this.cursors.roots.has(root));
-    if (missing.length || surplus.length) {
+    const remove = Object.keys(request.sessions).filter(root => !this.cursors.roots.has(root));
+    const topics = [...this.cursors.topics].filter(([topic, rev]) => request.topics[topic] !== rev);
+    if (missing.length || remove.length || topics.length) {
       this.stream = stream;
-      this.change({add: Object.fromEntries(missing.map(root => [root, this.cursors.start(root)])), remove: surplus});
+      this.change({add: Object.fromEntries(missing.map(root => [root, this.cursors.start(root)])), remove, topics: Object.fromEntries(topics)});
     }
-    return false;
   }
 
   /** Hands a frame to the tabs; false if frames before it were lost. @param {import('./sse.js').Frame} frame */
@@ -226,21 +209,12 @@ export class Hub {
     }
     if (name === 'beat') return true;
     if (typeof data.id === 'number') this.received = true;
-    if (name.startsWith('board.')) this.takeBoard(name, data);
-    const root = name.startsWith('board.') ? null : data.root ?? this.cursors.rootOf(data.session);
+    const topic = topicOf(name);
+    const key = this.cursors.topics.has(topic) ? topic : data.root ?? this.cursors.rootOf(data.session);
     if (name === 'session.removed' && data.reason !== 'removed') this.cursors.remove(data.session);
     if (name === 'session.removed' && data.reason === 'removed') return true;
-    for (const tab of this.tabs) {
-      if (root === null ? tab.board : tab.watched.has(root)) tab.port.postMessage({is: 'frame', root, frame});
-    }
+    for (const tab of this.tabs) if (tab.watched.has(key)) tab.port.postMessage({is: 'frame', key, frame});
     return true;
-  }
-
-  /** @param {string} name @param {any} data */
-  takeBoard(name, data) {
-    if (name === 'board.snapshot') this.board = new Map(data.rows.map((/** @type {any} */ row) => [row.session, row]));
-    else if (name === 'board.row') this.board?.set(data.session, data);
-    else if (name === 'board.gone') this.board?.delete(data.session);
   }
 
   checkBeats() {

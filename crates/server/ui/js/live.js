@@ -1,4 +1,4 @@
-// This tab's connection to the hub: watches sessions and the board, and tells the state of the connection.
+// This tab's connection to the hub: watches sessions and topics, and tells the state of the connection.
 // @ts-check
 
 import {workerUrl} from './dom.js';
@@ -11,10 +11,8 @@ export class Live extends EventTarget {
     super();
     /** @type {any} */
     this.connection = {is: 'connecting'};
-    /** @type {Map<string, Set<FrameListener>>} */
+    /** By session or topic. @type {Map<string, Set<FrameListener>>} */
     this.listeners = new Map();
-    /** @type {Set<FrameListener>} */
-    this.boardListeners = new Set();
     /** @type {MessagePort | null} */
     this.port = null;
     this.lock = `rooftree-tab-${crypto.randomUUID()}`;
@@ -42,8 +40,7 @@ export class Live extends EventTarget {
 
   join() {
     this.send({do: 'hello', csrf: this.csrf, lock: navigator.locks ? this.lock : ''});
-    if (this.boardListeners.size) this.send({do: 'board'});
-    for (const session of this.listeners.keys()) this.send({do: 'watch', session});
+    for (const key of this.listeners.keys()) this.send({do: 'watch', key});
   }
 
   /** @param {any} message */
@@ -58,31 +55,32 @@ export class Live extends EventTarget {
       this.dispatchEvent(new Event('connection'));
       return;
     }
-    const listeners = message.root === null ? this.boardListeners : this.listeners.get(message.root);
-    for (const listener of [...(listeners ?? [])]) listener(message.frame);
+    for (const listener of [...(this.listeners.get(message.key) ?? [])]) listener(message.frame);
   }
 
-  /** Watches a session and all below it; the first frame of it is a snapshot. @param {string} session @param {FrameListener} listener */
-  watch(session, listener) {
-    const listeners = this.listeners.get(session) ?? new Set();
-    this.listeners.set(session, listeners);
+  /** Watches a session and all below it, or a topic; the first frame of it is a snapshot. @param {string} key @param {FrameListener} listener */
+  watch(key, listener) {
+    const listeners = this.listeners.get(key) ?? new Set();
+    this.listeners.set(key, listeners);
     listeners.add(listener);
-    this.send({do: 'watch', session});
+    this.send({do: 'watch', key});
     return () => {
       listeners.delete(listener);
-      if (listeners.size === 0 && this.listeners.get(session) === listeners) {
-        this.listeners.delete(session);
-        this.send({do: 'unwatch', session});
+      if (listeners.size === 0 && this.listeners.get(key) === listeners) {
+        this.listeners.delete(key);
+        this.send({do: 'unwatch', key});
       }
     };
   }
+}
 
-  /** @param {FrameListener} listener */
-  watchBoard(listener) {
-    this.boardListeners.add(listener);
-    this.send({do: 'board'});
-    return () => this.boardListeners.delete(listener);
-  }
+/** The rows of a topic after a frame of it. @param {any[] | null} rows @param {Frame} frame */
+export function rowsAfter(rows, {name, data}) {
+  if (name.endsWith('.snapshot')) return data.items;
+  const known = rows ?? [];
+  const id = data.row?.id ?? data.id;
+  if (!data.row) return known.filter(one => one.id !== id);
+  return known.some(one => one.id === id) ? known.map(one => (one.id === id ? data.row : one)) : [...known, data.row];
 }
 
 /** A port to the hub: in a shared worker, or in this page where the browser has none. */

@@ -917,10 +917,36 @@ export type ConfirmRequest = {
   "may_approve"?: boolean;
 };
 
+/** A connector. */
+export type ConnectorInfo = {
+  /** Its name. */
+  "id": string;
+  /** `telegram`, `discord`, `webhook` or `external`. */
+  "platform": string;
+  /** The agent whose sessions its chats are. */
+  "agent": string;
+  /** Whether it is started. */
+  "enabled": boolean;
+  /** What else is set; never a secret. */
+  "settings": Record<string, unknown>;
+  /** How it is. */
+  "health": HealthInfo;
+  /** The last failure, which stays when it works again. */
+  "last_error"?: string | null;
+  /** Who is paired. */
+  "people": PairedSender[];
+  /** Codes that wait: for the sender who was told it, or for any sender. */
+  "pending_pairing": PendingPairing[];
+  /** Messages that are not delivered. */
+  "outbox": UndeliveredCounts;
+  /** How often it was changed. */
+  "rev": number;
+};
+
 /** All connectors. */
 export type ConnectorList = {
   /** By name. */
-  "connectors": ListedConnector[];
+  "connectors": ConnectorInfo[];
 };
 
 /** A change of a connector. What is absent stays. */
@@ -1048,9 +1074,6 @@ export type DefinitionSource = {
 
 /** How a posted message is delivered. */
 export type Delivery = "queue" | "steer" | "silent";
-
-/** How far the delivery of a message is. */
-export type DeliveryState = "planned" | "sending" | "sent" | "failed" | "unknown" | "dead" | "superseded";
 
 /** A call that was refused. */
 export type Denial = {
@@ -1518,6 +1541,16 @@ export type FoundPassage = {
 /** What a session is told about a conversation that comes back. */
 export type HandBackSummary = "extract" | "model";
 
+/** How a connector is. */
+export type HealthInfo = {
+  /** `off`, `connecting`, `up`, `degraded` or `stopped`. */
+  "state": string;
+  /** Why it does not work. */
+  "reason"?: string | null;
+  /** Since when. */
+  "at"?: Timestamp | null;
+};
+
 /** What hooks said at one point. What has no effect is not kept. */
 export type HookNote = {
   /** At which point: `PostToolUse`, `Stop` … */
@@ -1613,42 +1646,6 @@ export type Limits = {
   "instruction_bytes"?: number;
   /** Bytes of its memory an agent reads when it wakes. */
   "memory_bytes"?: number;
-};
-
-/** A connector. */
-export type ListedConnector = {
-  /** Its name. */
-  "id": string;
-  /** `telegram`, `discord`, `webhook` or `external`. */
-  "platform": string;
-  /** The agent whose sessions its chats are. */
-  "agent": string;
-  /** Whether it is started. */
-  "enabled": boolean;
-  /** What else is set; never a secret. */
-  "settings": Record<string, unknown>;
-  /** How it is. */
-  "health": ListedHealth;
-  /** The last failure, which stays when it works again. */
-  "last_error"?: string | null;
-  /** Who is paired. */
-  "people": PairedSender[];
-  /** Codes that wait: for the sender who was told it, or for any sender. */
-  "pending_pairing": PendingPairing[];
-  /** Messages that are not delivered. */
-  "outbox": UndeliveredCounts;
-  /** How often it was changed. */
-  "rev": number;
-};
-
-/** How a connector is. */
-export type ListedHealth = {
-  /** `off`, `connecting`, `up`, `degraded` or `stopped`. */
-  "state": string;
-  /** Why it does not work. */
-  "reason"?: string | null;
-  /** Since when. */
-  "at"?: Timestamp | null;
 };
 
 /** A person. */
@@ -1967,9 +1964,9 @@ export type OccurrenceInfo = {
   /** The beginning of the answer. */
   "answer"?: string | null;
   /** Tokens it used. */
-  "tokens"?: number;
+  "tokens": number;
   /** US dollars it cost. */
-  "cost_usd"?: number;
+  "cost_usd": number;
   /** When it began. */
   "started": Timestamp;
   /** When it was over. */
@@ -2363,21 +2360,21 @@ export type Origin = {
 };
 
 /** A message to a chat. */
-export type OutboxItem = {
+export type OutboxInfo = {
   /** Its id. */
   "id": string;
   /** How far its delivery is. */
-  "state": DeliveryState;
+  "state": OutboxState;
   /** `final`, `progress`, `permission`, `notice` or `file`. */
   "kind": string;
   /** Where it goes: `telegram:123/45`. */
   "target": string;
-  /** What it says; of a file, its name. */
+  /** What it says; of a file, its name. The stream tells only the beginning of a long one. */
   "text": string;
   /** The session it is about. */
-  "session"?: string | null;
+  "session"?: SessionId | null;
   /** The run it is about. */
-  "run"?: string | null;
+  "run"?: RunId | null;
   /** How many attempts failed. */
   "attempts": number;
   /** When the next attempt may begin; only after a failed one. */
@@ -2399,10 +2396,13 @@ export type OutboxItem = {
 /** One page of messages. */
 export type OutboxPage = {
   /** The messages. */
-  "messages": OutboxItem[];
+  "messages": OutboxInfo[];
   /** The cursor of the next page; absent on the last one. */
   "next"?: string | null;
 };
+
+/** How far the delivery of a message is. */
+export type OutboxState = "planned" | "sending" | "sent" | "failed" | "unknown" | "dead" | "superseded";
 
 /** How a call ended. */
 export type Outcome = {
@@ -3202,7 +3202,7 @@ export type ScheduleInfo = {
   /** Why it was switched off. */
   "disabled_reason"?: string | null;
   /** The next due time. */
-  "next_due"?: Timestamp | null;
+  "next_due": Timestamp | null;
   /** The next five. */
   "next": Timestamp[];
   /** `skip` or `queue`. */
@@ -3220,7 +3220,7 @@ export type ScheduleInfo = {
   /** Failures in a row. */
   "streak": number;
   /** What became of its last due time. */
-  "last"?: OccurrenceInfo | null;
+  "last": OccurrenceInfo | null;
   /** What became of the last twenty, the latest first. */
   "history": OccurrenceInfo[];
   /** Whose it is. */
@@ -3576,6 +3576,8 @@ export type StreamPatch = {
   "add"?: Record<string, unknown>;
   /** Sessions to remove. */
   "remove"?: SessionId[];
+  /** Topics to watch, anew if they are watched already: after which revision; null to stop. */
+  "topics"?: Record<string, string | null>;
 };
 
 /** The body of `POST /api/v1/stream`. */
@@ -3584,7 +3586,7 @@ export type StreamRequest = {
   "sessions"?: Record<string, unknown>;
   /** The board: after which revision; an empty text for all of it, absent for none. */
   "board"?: string | null;
-  /** Other topics by name: after which revision; an empty text for all of it. There is `schedules`. */
+  /** Topics: after which revision; an empty text for all of it. */
   "topics"?: Record<string, string>;
   /** Only events of these types; `run.*` means all that begin with `run.`. Empty for all. */
   "types"?: string[];
@@ -3780,6 +3782,62 @@ export type ToolRecord = {
   "skill"?: SkillNote | null;
   /** What a model that the tool itself asked has cost. */
   "usage"?: Usage | null;
+};
+
+/** `TOPIC.gone`: a row of a topic other than the board is no longer there. */
+export type TopicGone = {
+  /** The revision after it. */
+  "rev": string;
+  /** Which one. */
+  "id": string;
+};
+
+/** `TOPIC.row`: a row of a topic other than the board is new or changed. */
+export type TopicRow = {
+  /** The revision after it. */
+  "rev": string;
+  /** The row. */
+  "row": ScheduleInfo;
+};
+
+/** `TOPIC.row`: a row of a topic other than the board is new or changed. */
+export type TopicRow2 = {
+  /** The revision after it. */
+  "rev": string;
+  /** The row. */
+  "row": ConnectorInfo;
+};
+
+/** `TOPIC.row`: a row of a topic other than the board is new or changed. */
+export type TopicRow3 = {
+  /** The revision after it. */
+  "rev": string;
+  /** The row. */
+  "row": OutboxInfo;
+};
+
+/** `TOPIC.snapshot`: all rows of a topic other than the board. */
+export type TopicSnapshot = {
+  /** The revision after it. */
+  "rev": string;
+  /** The rows. */
+  "items": ScheduleInfo[];
+};
+
+/** `TOPIC.snapshot`: all rows of a topic other than the board. */
+export type TopicSnapshot2 = {
+  /** The revision after it. */
+  "rev": string;
+  /** The rows. */
+  "items": ConnectorInfo[];
+};
+
+/** `TOPIC.snapshot`: all rows of a topic other than the board. */
+export type TopicSnapshot3 = {
+  /** The revision after it. */
+  "rev": string;
+  /** The rows. */
+  "items": OutboxInfo[];
 };
 
 /** How a trace is written. */

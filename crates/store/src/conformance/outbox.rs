@@ -18,6 +18,7 @@ list![
     messages_to_a_chat_come_in_order_and_chats_do_not_wait_for_each_other,
     parts_are_planned_once_and_each_has_its_receipt,
     what_a_dead_worker_left_in_sending_is_the_head_of_its_chat,
+    a_part_whose_receipt_was_lost_is_noted_when_it_is_seen,
     a_failure_waits_for_its_time_and_a_dead_message_lets_the_next_one_through,
     an_answer_supersedes_the_status_line_of_its_run,
     a_status_line_is_replaced_in_place,
@@ -221,6 +222,36 @@ async fn what_a_dead_worker_left_in_sending_is_the_head_of_its_chat(store: Store
         (OutboxState::Unknown, Some(NOW))
     );
     assert_eq!(left.parts.first().unwrap().state, OutboxState::Unknown);
+}
+
+async fn a_part_whose_receipt_was_lost_is_noted_when_it_is_seen(store: StoreUnderTest) {
+    put(&store, text("a", "1")).await;
+    let claim = worker(&store).await;
+    let seen = |message: &str| PartReceipt {
+        id: "out_a".into(),
+        part: 0,
+        platform_id: message.into(),
+        at: NOW,
+    };
+    let planned = store.plan_outbox(&claim, "out_a", vec!["one".into()]);
+    planned.await.unwrap();
+    let early = store.part_seen(seen("7")).await.unwrap();
+    assert!(!early, "what was not begun cannot be seen");
+    let begun = store.begin_part(&claim, "out_a", 0, "one".into());
+    assert!(begun.await.unwrap());
+    let unknown = OutboxFailure {
+        is_unknown: true,
+        ..failure("out_a", OutboxState::Unknown, NOW)
+    };
+    store.part_failed(&claim, unknown).await.unwrap();
+    assert!(store.part_seen(seen("7")).await.unwrap());
+    assert!(!store.part_seen(seen("8")).await.unwrap(), "it has one");
+    let found = row(&store, "a").await;
+    let part = found.parts.first().unwrap();
+    let told = (found.state, part.state, part.platform_id.as_deref());
+    assert_eq!(told, (OutboxState::Sent, OutboxState::Sent, Some("7")));
+    let unwanted = store.begin_part(&claim, "out_a", 0, "one".into());
+    assert!(!unwanted.await.unwrap(), "it is not sent again");
 }
 
 async fn a_failure_waits_for_its_time_and_a_dead_message_lets_the_next_one_through(

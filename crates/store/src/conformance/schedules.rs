@@ -18,6 +18,7 @@ list![
     only_enabled_schedules_whose_time_has_come_are_due,
     a_due_time_is_fired_once_with_its_message_and_the_next_due_time,
     a_firing_that_fails_changes_nothing,
+    a_session_that_a_schedule_uses_again_has_the_chat_of_its_last_firing,
     a_schedule_that_was_changed_or_put_off_is_not_fired_as_it_was,
     a_skipped_due_time_is_kept_with_its_reason,
     several_schedules_fire_as_one_message_or_not_at_all,
@@ -210,6 +211,32 @@ async fn a_due_time_is_fired_once_with_its_message_and_the_next_due_time(store: 
     };
     let repeated = store.fire(by_hand).await.unwrap();
     assert_eq!(repeated, FiringOutcome::Lost, "that moment is taken");
+}
+
+async fn a_session_that_a_schedule_uses_again_has_the_chat_of_its_last_firing(
+    store: StoreUnderTest,
+) {
+    let mut row = added(&store, "sch_1", Some(NOW)).await;
+    let mut sessions = Vec::new();
+    for (number, target) in [(1, Some("home:7")), (2, Some("home:8")), (3, None)] {
+        let mut work = message_to(number, &format!("k{number}"));
+        if let FiringWork::Post { open, .. } = &mut work {
+            let open = open.as_mut().unwrap();
+            open.connector_key = Some("schedule:sch_1".into());
+            open.chat = target.map(|target| target.parse().unwrap());
+        }
+        row.next_due = Some(later(i64::try_from(number).unwrap()));
+        let mut fired = firing(&row, work);
+        fired.schedules.iter_mut().for_each(|one| one.at_due = None);
+        let FiringOutcome::Fired(Some(session)) = store.fire(fired).await.unwrap() else {
+            panic!("{number} was lost");
+        };
+        let found = store.session(&session).await.unwrap().unwrap();
+        assert_eq!(found.chat.map(|chat| chat.to_string()).as_deref(), target);
+        sessions.push(session);
+    }
+    sessions.dedup();
+    assert_eq!(sessions.len(), 1);
 }
 
 async fn a_firing_that_fails_changes_nothing(store: StoreUnderTest) {

@@ -49,6 +49,10 @@ impl OutboxStore for SqliteStore {
         self.write(move |connection| outbox_delivery::sent(connection, &proof, &receipt))
     }
 
+    fn part_seen(&self, receipt: PartReceipt) -> Pending<bool> {
+        self.write(move |connection| outbox_delivery::seen(connection, &receipt))
+    }
+
     fn part_failed(&self, claim: &WorkerClaim, failure: OutboxFailure) -> Pending<()> {
         let proof = claim.proof();
         self.write(move |connection| outbox_delivery::failed(connection, &proof, &failure))

@@ -295,6 +295,28 @@ pub(crate) fn prune(connection: &Connection, before: Timestamp) -> Result<u64, E
     Ok(pruned as u64)
 }
 
+/// Holds back messages that are open in a backup: they may have been delivered since. A person has each one sent again,
+/// with a label, or drops it. Status lines are of no use any more.
+pub(crate) fn hold_open(connection: &Connection, at: Timestamp) -> Result<(), Error> {
+    connection.execute(
+        "UPDATE outbox_part SET state = 'unknown' WHERE state <> 'sent' AND outbox IN
+             (SELECT number FROM outbox WHERE state IN ('planned', 'sending', 'failed'))",
+        [],
+    )?;
+    connection.execute(
+        "UPDATE outbox SET state = 'superseded', closed_at = ?1
+         WHERE state IN ('planned', 'sending', 'failed') AND kind = 'progress'",
+        [at.0],
+    )?;
+    connection.execute(
+        "UPDATE outbox SET state = 'unknown', class = ?2, closed_at = ?1,
+             error = 'it was to be sent when the backup was made, and may have been sent since'
+         WHERE state IN ('planned', 'sending', 'failed')",
+        params![at.0, OutboxRow::RESTORED],
+    )?;
+    Ok(())
+}
+
 /// Reads a message and its parts.
 fn read(connection: &Connection, row: &Row<'_>) -> Result<OutboxRow, Error> {
     let number = row.get("number")?;

@@ -132,14 +132,39 @@ pub(crate) fn sent(
     connection
         .prepare_cached("UPDATE outbox SET attempts = 0, not_before = 0 WHERE number = ?1")?
         .execute([number])?;
+    close_if_sent(connection, number, receipt.at)
+}
+
+/// A message is sent when each of its parts is.
+fn close_if_sent(connection: &Connection, number: i64, at: Timestamp) -> Result<(), Error> {
     connection
         .prepare_cached(
             "UPDATE outbox SET state = 'sent', closed_at = ?2, class = NULL, error = NULL
              WHERE number = ?1 AND state <> 'superseded'
                  AND NOT EXISTS (SELECT 1 FROM outbox_part p WHERE p.outbox = ?1 AND p.state <> 'sent')",
         )?
-        .execute(params![number, receipt.at.0])?;
+        .execute(params![number, at.0])?;
     Ok(())
+}
+
+/// Notes that a part arrived whose receipt was lost; says whether it was noted.
+pub(crate) fn seen(connection: &Connection, receipt: &PartReceipt) -> Result<bool, Error> {
+    let Some(number) = number(connection, &receipt.id)? else {
+        return Ok(false);
+    };
+    let noted = connection
+        .prepare_cached(
+            "UPDATE outbox_part SET state = 'sent', platform_id = ?3, sent_at = ?4
+             WHERE outbox = ?1 AND n = ?2 AND platform_id IS NULL AND state IN ('sending', 'unknown', 'failed')",
+        )?
+        .execute(params![
+            number,
+            receipt.part,
+            receipt.platform_id,
+            receipt.at.0
+        ])?;
+    close_if_sent(connection, number, receipt.at)?;
+    Ok(noted == 1)
 }
 
 /// Notes that sending a part failed.

@@ -14,6 +14,7 @@ use super::{
     backup::{BackupReport, CopyProgress, verified},
     connect, database_guard,
     durability_mark::{DurabilityMark, MarkContent, RowCounts},
+    outbox,
     partial_file::{self, PartialFile},
     schema,
     wal_file::WalFile,
@@ -111,7 +112,8 @@ fn copy_bytes(
     }
 }
 
-/// Brings the copy up to date, and ends the claims of processes that worked when the backup was made.
+/// Brings the copy up to date, ends the claims of processes that worked when the backup was made, and holds back what
+/// was to be sent to chats then.
 fn prepare(path: &Path, entry: &AuditEntry) -> Result<(), Error> {
     let version = schema::version(&connect::immutable(path)?)?;
     schema::refuse_newer(version)?;
@@ -126,6 +128,7 @@ fn prepare(path: &Path, entry: &AuditEntry) -> Result<(), Error> {
              owner_started = NULL WHERE token IS NOT NULL;
          UPDATE log_needed SET needed = 0;",
     )?;
+    outbox::hold_open(&change, entry.at)?;
     audit::add(&change, entry)?;
     change.commit()?;
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;

@@ -1,6 +1,8 @@
 //! Session rows: opened, changed, forked, listed.
 
-use rooftree_protocol::{Account, CallId, ForkPoint, ParentCall, RunId, Session, SessionId};
+use rooftree_protocol::{
+    Account, CallId, ChatTarget, ForkPoint, ParentCall, RunId, Session, SessionId,
+};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use serde_json::{Map, Value};
 
@@ -45,6 +47,19 @@ pub(crate) fn fork(
     let forked = insert(connection, new, Some(ForkBase { number, at, hash }))?;
     audit::add_some(connection, new.audit.as_deref())?;
     Ok(forked)
+}
+
+/// Gives a session another chat of its own.
+pub(crate) fn move_chat(
+    connection: &Connection,
+    session: &SessionId,
+    chat: Option<&ChatTarget>,
+) -> Result<(), Error> {
+    let chat = chat.map(serde_json::to_string).transpose()?;
+    connection
+        .prepare_cached("UPDATE session SET chat = ?2 WHERE id = ?1")?
+        .execute(params![session.as_str(), chat])?;
+    Ok(())
 }
 
 /// Where a fork begins.

@@ -35,6 +35,11 @@ pub trait OutboxStore: Send + Sync {
     /// Notes that the platform took a part; with the last one the message is sent.
     fn part_sent(&self, claim: &WorkerClaim, receipt: PartReceipt) -> Pending<()>;
 
+    /// Notes that a part arrived whose receipt was lost: its message was named later, for instance by a person who
+    /// pressed its button. Needs no claim. One that was not begun or has a receipt stays as it is; says whether it was
+    /// noted.
+    fn part_seen(&self, receipt: PartReceipt) -> Pending<bool>;
+
     /// Notes that sending a part failed, and what follows.
     fn part_failed(&self, claim: &WorkerClaim, failure: OutboxFailure) -> Pending<()>;
 

@@ -3,11 +3,13 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
-use rooftree_protocol::{Principal, Surface};
+use rooftree_protocol::{Account, Principal, Surface};
 use rooftree_store::{
-    AuditEntry, Error, SqliteStore,
+    AuditEntry, Error, OutboxBody, OutboxKind, OutboxPost, OutboxState, OutboxWish, PartReceipt,
+    SqliteStore, WorkerClaimOutcome,
     prelude::*,
     sqlite::{
         backup::backup,
@@ -17,6 +19,8 @@ use rooftree_store::{
 use tempfile::TempDir;
 
 use crate::scene::{self, NOW, conversation, open};
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// A database with a session, and blobs of 20 MB.
 async fn filled(path: &Path) -> SqliteStore {
@@ -158,4 +162,73 @@ async fn a_damaged_database_is_replaced_and_kept_with_its_log() {
     restore(&request, &mut |_| ()).unwrap();
     assert_eq!(sessions(&live).await, 1);
     assert_eq!(fs::read_to_string(&request.aside).unwrap(), "words");
+}
+
+#[tokio::test]
+async fn what_was_to_be_sent_when_a_backup_was_made_waits_for_a_person_after_it_is_restored() {
+    let directory = TempDir::new().unwrap();
+    let (live, copy) = (
+        directory.path().join("rooftree.db"),
+        directory.path().join("copy.db"),
+    );
+    let store = SqliteStore::open(&live).unwrap();
+    let post = |name: &str, kind| OutboxPost {
+        id: format!("out_{name}"),
+        key: name.into(),
+        account: Account::default(),
+        session: None,
+        run: None,
+        kind,
+        target: format!("home:{name}").parse().unwrap(),
+        body: OutboxBody::Text { text: name.into() },
+        at: NOW,
+    };
+    for name in ["new", "begun", "sent"] {
+        let post = store.post_outbox(post(name, OutboxKind::Notice), None);
+        post.await.unwrap();
+    }
+    let line = store.post_outbox(post("line", OutboxKind::Progress), None);
+    line.await.unwrap();
+    let owner = rooftree_store::Owner::this_process();
+    let claimed = store.claim_worker("delivery:home", &owner, NOW, NOW.after(MINUTE));
+    let WorkerClaimOutcome::Granted(claim) = claimed.await.unwrap() else {
+        panic!("another one has it");
+    };
+    for name in ["out_begun", "out_sent"] {
+        let parts = vec!["part".to_owned()];
+        store.plan_outbox(&claim, name, parts).await.unwrap();
+        let begun = store.begin_part(&claim, name, 0, "part".into());
+        assert!(begun.await.unwrap());
+    }
+    let receipt = PartReceipt {
+        id: "out_sent".into(),
+        part: 0,
+        platform_id: "1".into(),
+        at: NOW,
+    };
+    store.part_sent(&claim, receipt).await.unwrap();
+    backup(&live, &copy, &mut |_| ()).unwrap();
+    drop(store);
+    restore(&request(&directory, &copy, &live), &mut |_| ()).unwrap();
+    let store = SqliteStore::open(&live).unwrap();
+    let mut states = Vec::new();
+    for name in ["new", "begun", "sent", "line"] {
+        let row = store.outbox_by_key(name).await.unwrap().unwrap();
+        states.push((row.state, row.is_restored()));
+    }
+    assert_eq!(
+        states,
+        [
+            (OutboxState::Unknown, true),
+            (OutboxState::Unknown, true),
+            (OutboxState::Sent, false),
+            (OutboxState::Superseded, false)
+        ]
+    );
+    let heads = store.outbox_heads("home", NOW, 9).await.unwrap();
+    assert!(heads.due.is_empty(), "nothing is sent by itself");
+    let retried = store.change_outbox("out_begun", OutboxWish::Retry, NOW, None);
+    let retried = retried.await.unwrap().unwrap();
+    let part = retried.parts.first().unwrap();
+    assert_eq!(part.state, OutboxState::Unknown, "so it gets a label");
 }

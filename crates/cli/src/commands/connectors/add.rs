@@ -7,7 +7,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use rooftree_protocol::{ErrorCode, PermissionMode, Problem, Timestamp};
-use rooftree_server::connectors::{ChatSettings, check_platform, is_platform_known};
+use rooftree_server::connectors::{check_platform, check_settings, is_platform_known};
 use rooftree_store::{ConnectorFields, ConnectorRow};
 use serde_json::{Map, Value};
 
@@ -137,7 +137,7 @@ fn setting(text: &str) -> Result<(String, Value), String> {
 
 impl ConnectorSettingArguments {
     /// Puts what was given into the settings; what was not stays.
-    fn put_into(self, settings: &mut Map<String, Value>) -> Result<(), Problem> {
+    fn put_into(self, platform: &str, settings: &mut Map<String, Value>) -> Result<(), Problem> {
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
                 settings.insert(name.to_owned(), value);
@@ -177,11 +177,7 @@ impl ConnectorSettingArguments {
         if !groups.is_empty() || settings.contains_key("groups") {
             settings.insert("groups".into(), groups.into());
         }
-        ChatSettings::read(settings).map(drop).map_err(|error| {
-            Problem::new(ErrorCode::InvalidArguments, "a setting cannot be read")
-                .cause(error)
-                .fix("nothing was changed; docs/connectors.md lists the settings")
-        })
+        check_settings(platform, settings)
     }
 }
 
@@ -197,9 +193,10 @@ pub(super) async fn add(
         return Err(taken(&arguments.name));
     }
     let mut settings = Map::new();
-    arguments.settings.put_into(&mut settings)?;
+    let platform = arguments.platform.word();
+    arguments.settings.put_into(platform, &mut settings)?;
     let fields = ConnectorFields {
-        platform: arguments.platform.word().to_owned(),
+        platform: platform.to_owned(),
         agent: arguments.agent,
         settings,
         enabled: true,
@@ -270,7 +267,10 @@ pub(super) async fn set(
     let handle = environment.control()?;
     let row = find(&handle, &arguments.name).await?;
     let mut fields = row.fields;
-    arguments.settings.put_into(&mut fields.settings)?;
+    let platform = &fields.platform;
+    arguments
+        .settings
+        .put_into(platform, &mut fields.settings)?;
     let changed_agent = arguments.agent;
     fields.agent = changed_agent.clone().unwrap_or(fields.agent);
     fields.enabled = (fields.enabled || arguments.enable) && !arguments.disable;

@@ -6,7 +6,7 @@ use rooftree_protocol::{
 };
 use rooftree_store::{
     AuditEntry, ChatBinding, ChatBindingWrite, CommandRow, InboundKey, OutboxBody, OutboxKind,
-    OutboxPost,
+    OutboxPost, PartReceipt,
 };
 
 use super::{Handle, require_connector};
@@ -40,6 +40,15 @@ pub struct ReceivedChatMessage {
     pub context: Option<String>,
     /// What arrived for it. It is known from the commit of the message on.
     pub inbound: Vec<InboundKey>,
+}
+
+/// A message that asks an inquiry and was not known to have arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptCopy {
+    /// What it says.
+    pub text: String,
+    /// Whether it is the one that is changed when the inquiry is answered from now on.
+    pub is_changed_later: bool,
 }
 
 impl Handle {
@@ -228,6 +237,47 @@ impl Handle {
             at: self.now(),
         };
         self.connector_access().post(post, None).await.map(drop)
+    }
+
+    /// Keeps that a message arrived that asks an inquiry and whose button was pressed, if its receipt was lost. Gives
+    /// what it says, unless it is the message that is changed when the inquiry is answered. For connectors.
+    pub async fn note_pressed(
+        &self,
+        who: &Principal,
+        inquiry: &str,
+        pressed: &ChatTarget,
+    ) -> Result<Option<PromptCopy>, Error> {
+        require_connector(who)?;
+        let asked = self
+            .store
+            .outbox_by_key(&OutboxPost::ask_key(inquiry))
+            .await?;
+        let message = pressed.reply_to.clone().filter(|id| !id.is_empty());
+        let (Some(asked), Some(message)) = (asked, message) else {
+            return Ok(None);
+        };
+        let place = |target: &ChatTarget| (target.connector.clone(), target.chat.clone());
+        let (OutboxBody::Inquiry { text, .. }, Some(last)) = (&asked.post.body, asked.parts.last())
+        else {
+            return Ok(None);
+        };
+        if place(&asked.post.target) != place(pressed)
+            || last.platform_id.as_ref() == Some(&message)
+        {
+            return Ok(None);
+        }
+        let is_changed_later = self.store.part_seen(PartReceipt {
+            id: asked.post.id.clone(),
+            part: last.n,
+            platform_id: message,
+            at: self.now(),
+        });
+        let is_changed_later = is_changed_later.await?;
+        self.chats.note_change();
+        Ok(Some(PromptCopy {
+            text: text.clone(),
+            is_changed_later,
+        }))
     }
 
     /// The names of the agents there are.

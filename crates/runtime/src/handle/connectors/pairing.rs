@@ -24,6 +24,9 @@ const BOUNDS: PairingBounds = PairingBounds {
     tries: 10,
 };
 
+/// The platform whose requests are signed, so that it needs no pairing.
+const WEBHOOK: &str = "webhook";
+
 /// A pairing code to be made.
 #[derive(Clone, Debug)]
 pub struct NewPairing {
@@ -51,7 +54,7 @@ impl Handle {
         who: &Principal,
         new: NewPairing,
     ) -> Result<IssuedPairing, Error> {
-        let connector = self.connector(who, &new.connector).await?.name;
+        let connector = self.pairing_connector(who, &new.connector).await?;
         let person = self.paired_person(who, new.person).await?;
         let (row, issued) = self.pairing_row(who, connector)?;
         let row = PairingRow {
@@ -62,7 +65,9 @@ impl Handle {
         let audit = AuditEntry::done(who, row.created_at, "connector.code", &row.connector)
             .with("person", person)
             .with("may_approve", new.may_approve);
-        match self.store.offer_pairing(row, BOUNDS, Some(audit)).await? {
+        let offer = self.store.offer_pairing(row, BOUNDS, Some(audit)).await?;
+        self.chats.note_change();
+        match offer {
             PairingOffer::Kept => Ok(issued),
             PairingOffer::Waiting | PairingOffer::Full => {
                 let message = format!("{} codes wait to be sent to the bot", BOUNDS.pending);
@@ -89,6 +94,7 @@ impl Handle {
             ..row
         };
         let offer = self.store.offer_pairing(row, BOUNDS, None).await?;
+        self.chats.note_change();
         Ok((offer == PairingOffer::Kept).then_some(issued))
     }
 
@@ -99,7 +105,7 @@ impl Handle {
         new: NewPairing,
         code: &str,
     ) -> Result<ChatIdentity, Error> {
-        let connector = self.connector(who, &new.connector).await?.name;
+        let connector = self.pairing_connector(who, &new.connector).await?;
         let person = self.paired_person(who, new.person).await?;
         let digest = digest(&connector, code);
         let waiting = self.pairings(who, &connector).await?;
@@ -166,6 +172,22 @@ impl Handle {
         Ok(found.await?)
     }
 
+    /// The name of a connector that people can be paired with.
+    async fn pairing_connector(&self, who: &Principal, name: &str) -> Result<String, Error> {
+        let row = self.connector(who, name).await?;
+        if row.fields.platform != WEBHOOK {
+            return Ok(row.name);
+        }
+        let message = format!("nobody is paired with `{}`: it is a webhook", row.name);
+        Err(Problem::new(ErrorCode::InvalidArguments, message)
+            .cause("a webhook has no senders; whoever signs a request with its secret is heard")
+            .fix(format!(
+                "rooftree connectors secret {} changes who that is",
+                row.name
+            ))
+            .into())
+    }
+
     async fn pair(
         &self,
         who: &Principal,
@@ -179,7 +201,9 @@ impl Handle {
             identity: identity.clone(),
             audit: Some(identity_details(audit, identity)),
         };
-        Ok(self.store.use_pairing(used, BOUNDS).await?)
+        let is_used = self.store.use_pairing(used, BOUNDS).await?;
+        self.chats.note_change();
+        Ok(is_used)
     }
 
     async fn paired_person(

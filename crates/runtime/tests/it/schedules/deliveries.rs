@@ -4,11 +4,12 @@ use rooftree_protocol::{
     AgentDefinition, ChatTarget, Command, Limits, Origin, Part, Principal, ScheduleDraft, Surface,
     command::{Address, NewSession},
 };
-use rooftree_providers::scripted::{ScriptedFailureKind, fail, say};
+use rooftree_providers::scripted::{ScriptedFailureKind, call, fail, say};
 use rooftree_store::{OutboxBody, OutboxFilter, OutboxRow};
 use rooftree_testkit::TestRuntime;
+use serde_json::json;
 
-use super::fixture::{add, draft, history, pass, quiet, scheduled, states, with_connector};
+use super::fixture::{add, draft, history, pass, quiet, scheduled, states, wait, with_connector};
 
 async fn outbox(runtime: &TestRuntime) -> Vec<(String, String)> {
     let filter = OutboxFilter {
@@ -50,6 +51,53 @@ async fn the_result_of_a_schedule_goes_to_its_chat_and_delivery_is_a_state_of_it
         .collect();
     let pair = |delivery: &str| ("completed".to_owned(), delivery.to_owned());
     assert_eq!(told, [pair("none"), pair("queued")]);
+}
+
+#[tokio::test]
+async fn the_session_that_a_schedule_uses_again_answers_in_the_chat_that_the_schedule_has_now() {
+    let task = json!({"subagent_type": "worker", "prompt": "dig", "run_in_background": true});
+    let runtime = scheduled([
+        say("First.").agent("lead"),
+        say("Begun.").agent("lead").calls([call("Task", task)]),
+        say("Dug.").agent("worker"),
+        say("Told.").agent("lead").times(9),
+    ])
+    .with_delegation(Default::default())
+    .agent(AgentDefinition {
+        description: "Digs.".into(),
+        ..AgentDefinition::new("worker")
+    })
+    .build();
+    with_connector(&runtime, "home").await;
+    let moved = ScheduleDraft {
+        target: Some("home:8".into()),
+        ..ScheduleDraft::default()
+    };
+    let added = add(
+        &runtime,
+        &ScheduleDraft {
+            session: Some("reuse".into()),
+            target: Some("home:7".into()),
+            ..draft("every 10m")
+        },
+    )
+    .await;
+    pass(&runtime, 600);
+    quiet(&runtime).await;
+    let who = Principal::local_owner(Surface::Cli);
+    let changed = runtime.handle.change_schedule(&who, &added.id, &moved);
+    changed.await.unwrap();
+    pass(&runtime, 600);
+    quiet(&runtime).await;
+    wait(|| async { outbox(&runtime).await.len() > 2 }).await;
+    let told = outbox(&runtime).await;
+    let chats: Vec<(&str, &str)> = told
+        .iter()
+        .map(|(chat, text)| (chat.as_str(), text.as_str()))
+        .collect();
+    assert_eq!(chats.last(), Some(&("home:7", "First.")), "{told:?}");
+    let later = &chats[..chats.len() - 1];
+    assert!(later.iter().all(|(chat, _)| *chat == "home:8"), "{told:?}");
 }
 
 #[tokio::test]

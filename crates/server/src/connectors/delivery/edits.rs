@@ -122,11 +122,12 @@ impl MessageDelivery {
         }
     }
 
-    async fn supersede(&self) -> Result<(), Error> {
-        let now = self.clock.now();
-        self.store
-            .supersede_outbox(&self.claim, &self.post().id, now)
-            .await
+    /// Closes the message without sending it.
+    pub(super) async fn supersede(&self) -> Result<(), Error> {
+        let (id, now) = (&self.post().id, self.clock.now());
+        self.store.supersede_outbox(&self.claim, id, now).await?;
+        self.access.note_delivery();
+        Ok(())
     }
 }
 

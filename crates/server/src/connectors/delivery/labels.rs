@@ -25,6 +25,17 @@ pub(super) fn labelled(
     fits.then_some(part)
 }
 
+/// Labels a message that may have arrived, at its end.
+pub(super) fn label_last(parts: &mut Vec<OutboundPart>, capabilities: &Capabilities) {
+    let Some(last) = parts.pop() else {
+        return;
+    };
+    match labelled(last.clone(), capabilities) {
+        Some(labelled) => parts.push(labelled),
+        None => parts.extend([last, OutboundPart::text(LABEL)]),
+    }
+}
+
 fn length(text: &str, unit: LengthUnit) -> usize {
     match unit {
         LengthUnit::Utf16 => text.encode_utf16().count(),
@@ -71,6 +82,13 @@ mod tests {
         assert_eq!(text, "Hello.\n(may be a duplicate)");
         assert_eq!(labelled(part.clone(), &CAPABILITIES), Some(part));
         let long = OutboundPart::text("Hello, 🌧🌧 today.");
-        assert_eq!(labelled(long, &CAPABILITIES), None);
+        assert_eq!(labelled(long.clone(), &CAPABILITIES), None);
+        let mut parts = vec![OutboundPart::text("one"), OutboundPart::text("two")];
+        label_last(&mut parts, &CAPABILITIES);
+        let wanted = OutboundPart::text("two\n(may be a duplicate)");
+        assert_eq!(parts, [OutboundPart::text("one"), wanted]);
+        let mut parts = vec![long.clone()];
+        label_last(&mut parts, &CAPABILITIES);
+        assert_eq!(parts, [long, OutboundPart::text(LABEL)]);
     }
 }

@@ -7,7 +7,7 @@ use rooftree_connectors::{
     SharedConnector,
 };
 use rooftree_protocol::BlobId;
-use rooftree_runtime::Clock;
+use rooftree_runtime::{Clock, ConnectorAccess};
 use rooftree_store::{
     Error, OutboxBody, OutboxKind, OutboxPart, OutboxPost, OutboxRow, OutboxState, PartReceipt,
     Store, WorkerClaim, failpoint,
@@ -20,6 +20,7 @@ use crate::connectors::UnknownDeliveryPolicy;
 pub(super) struct MessageDelivery {
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) access: ConnectorAccess,
     pub(super) connector: SharedConnector,
     pub(super) unknown: UnknownDeliveryPolicy,
     pub(super) claim: Arc<WorkerClaim>,
@@ -44,8 +45,7 @@ impl MessageDelivery {
             return self.send_progress().await;
         }
         if !self.plan().await? {
-            let (id, now) = (&self.row.post.id, self.clock.now());
-            return self.store.supersede_outbox(&self.claim, id, now).await;
+            return self.supersede().await;
         }
         failpoint::reach("outbox.planned");
         self.end_status_line().await?;
@@ -74,7 +74,10 @@ impl MessageDelivery {
             _ => None,
         };
         if self.row.parts.is_empty() {
-            let parts = message_parts::plan(&*self.connector, &self.row.post, inquiry.as_ref());
+            let mut parts = message_parts::plan(&*self.connector, &self.row.post, inquiry.as_ref());
+            if self.row.is_restored() {
+                labels::label_last(&mut parts, &self.connector.capabilities());
+            }
             self.row.parts = self.store_parts(&parts).await?;
         }
         Ok(!self.row.parts.is_empty())
@@ -171,6 +174,7 @@ impl MessageDelivery {
         {
             return Ok(None);
         }
+        self.access.note_delivery();
         failpoint::reach("outbox.sending");
         let part = match self.with_bytes(part).await? {
             Ok(part) => part,
@@ -244,6 +248,7 @@ impl MessageDelivery {
             at: self.clock.now(),
         };
         self.store.part_sent(&self.claim, receipt).await?;
+        self.access.note_delivery();
         failpoint::reach("outbox.receipted");
         Ok(PartOutcome::Sent)
     }
@@ -263,6 +268,7 @@ impl MessageDelivery {
         };
         let failure = attempt.failure(self.unknown);
         self.store.part_failed(&self.claim, failure).await?;
+        self.access.note_delivery();
         Ok(PartOutcome::Stopped)
     }
 

@@ -177,6 +177,7 @@ impl ConnectorWorker {
         MessageDelivery {
             store: self.access.store.clone(),
             clock: self.access.clock.clone(),
+            access: self.access.clone(),
             connector: self.registered.connector.clone(),
             unknown: self.registered.unknown,
             claim: state.claim.clone(),

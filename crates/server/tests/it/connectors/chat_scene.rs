@@ -7,13 +7,13 @@ use rooftree_protocol::{ChatTarget, Principal, Session, Surface};
 use rooftree_runtime::{ConnectorChange, NewPairing, OutboxQuery};
 use rooftree_server::connectors::{
     ConnectorControl, ConnectorFactory, ConnectorRegistry, ConnectorServiceOptions,
-    connector_service,
+    connector_service, delivery_service,
 };
-use rooftree_store::{ChatIdentity, ConnectorFields, OutboxBody, OutboxRow};
+use rooftree_store::{ChatIdentity, ConnectorFields, Inquiry, OutboxBody, OutboxRow};
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder};
 use serde_json::{Map, Value, json};
 
-use super::fake_platform::{FakeConnector, FakePlatform};
+use super::fake_platform::{FakeConnector, FakePlatform, press_on};
 use crate::agent_server::open;
 
 /// Timeout of a test in real time.
@@ -39,8 +39,16 @@ pub fn plan(
 
 /// Adds the service of connectors to a plan.
 pub fn with_connectors(
+    plan: TestRuntimeBuilder,
+    platform: &Arc<FakePlatform>,
+) -> (TestRuntimeBuilder, Arc<ConnectorControl>) {
+    with_registry(plan, platform, Arc::default())
+}
+
+fn with_registry(
     mut plan: TestRuntimeBuilder,
     platform: &Arc<FakePlatform>,
+    registry: Arc<ConnectorRegistry>,
 ) -> (TestRuntimeBuilder, Arc<ConnectorControl>) {
     let control = Arc::new(ConnectorControl::default());
     let fake = platform.clone();
@@ -56,7 +64,7 @@ pub fn with_connectors(
         .push(connector_service(ConnectorServiceOptions {
             factory,
             cwd: std::env::temp_dir(),
-            registry: Arc::new(ConnectorRegistry::default()),
+            registry,
             control: control.clone(),
         }));
     (plan, control)
@@ -78,6 +86,39 @@ impl ChatScene {
         };
         scene.add("home", "telegram", settings).await;
         scene
+    }
+
+    /// A runtime whose connector also sends what the outbox has.
+    pub async fn delivering(mut plan: TestRuntimeBuilder, settings: Value) -> Self {
+        let platform = Arc::new(FakePlatform::default());
+        let registry = Arc::new(ConnectorRegistry::default());
+        plan.services.push(delivery_service(registry.clone()));
+        let (plan, control) = with_registry(plan, &platform, registry);
+        let scene = Self {
+            runtime: plan.build(),
+            platform,
+            control,
+        };
+        scene.add("home", "telegram", settings).await;
+        scene
+    }
+
+    /// What is asked now.
+    pub async fn asked(&self) -> Inquiry {
+        let look = || async {
+            let open = self.runtime.store().inquiries(None).await.unwrap();
+            open.into_iter().find(|inquiry| inquiry.answer.is_none())
+        };
+        self.until("a request", look).await
+    }
+
+    /// Presses a button of a message; gives what who pressed is told.
+    pub async fn pressed(&self, message: &str, key: &str, (from, data): (&str, &str)) -> String {
+        self.platform.deliver(press_on(message, key, from, data));
+        self.acknowledged(key).await;
+        let presses = self.platform.presses();
+        let own = presses.iter().find(|(id, _)| *id == format!("press-{key}"));
+        own.unwrap().1.clone()
     }
 
     pub async fn add(&self, name: &str, platform: &str, settings: Value) {

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use rooftree_protocol::EventBody;
 use rooftree_server::connectors::is_platform_known;
 use rooftree_testkit::scripted::say;
 use serde_json::json;
@@ -38,6 +39,62 @@ async fn what_was_stored_but_not_acknowledged_comes_again_and_changes_nothing() 
         0,
         "nothing was asked twice"
     );
+}
+
+/// Runs a part of a story; what it started ends with it in the middle of whatever it does, as a killed process.
+fn until_killed<T>(part: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(part)
+}
+
+#[test]
+fn what_comes_again_after_a_process_was_killed_is_taken_once() {
+    let scene = until_killed(async {
+        let scene = ChatScene::start(plan([say("ok").times(99)])).await;
+        scene.pair("7", "owner", false).await;
+        scene.platform.lose_acknowledgements(true);
+        scene.platform.deliver(direct("1", "7", "hello"));
+        scene.hears("ok").await;
+        // Of this one it is left open how far it came.
+        scene.platform.deliver(direct("2", "7", "anybody?"));
+        scene
+    });
+    assert_eq!(scene.platform.waiting(), ["1", "2"]);
+    until_killed(async {
+        let ChatScene {
+            runtime, platform, ..
+        } = scene;
+        let (plan, control) = with_connectors(plan([say("late").times(99)]), &platform);
+        let runtime = runtime.crash(plan).await;
+        platform.lose_acknowledgements(false);
+        let scene = ChatScene {
+            runtime,
+            platform,
+            control,
+        };
+        scene.runtime.recover().await;
+        let answered = || async {
+            scene.runtime.clock.advance(Duration::from_secs(5));
+            let is_taken = scene.platform.waiting().is_empty();
+            (is_taken && scene.told().await.len() == 2).then_some(())
+        };
+        scene.until("two answers", answered).await;
+        let sessions = scene.sessions().await;
+        assert_eq!(sessions.len(), 1);
+        let events = scene.runtime.events(&sessions[0].id).await;
+        let said: Vec<String> = events
+            .iter()
+            .filter_map(|event| match &event.body {
+                EventBody::MessageUser { message, .. } => Some(message.text()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(said, ["hello", "anybody?"]);
+        scene.runtime.verify().await;
+    });
 }
 
 #[tokio::test]

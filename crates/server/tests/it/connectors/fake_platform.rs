@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use rooftree_connectors::{
     Capabilities, ChatPlace, ChatSender, Connector, FailureClass, Health, Inbound, InboundBody,
-    InboundFile, LengthUnit, OutboundPart, Receipt, Reconciled, SendError,
+    InboundFile, LengthUnit, OutboundPart, PartBody, Receipt, Reconciled, SendError,
 };
 use tokio::sync::{Notify, watch};
 
@@ -26,6 +26,10 @@ struct FakeState {
     acknowledged: Vec<String>,
     presses: Vec<(String, String)>,
     sent: Vec<(ChatPlace, OutboundPart)>,
+    /// The next so many messages arrive, and no answer comes.
+    lost_receipts: usize,
+    /// What messages were changed to: their ids and texts.
+    edits: Vec<(String, String)>,
     files: HashMap<String, Vec<u8>>,
     downloads: usize,
     receivers: usize,
@@ -55,6 +59,24 @@ impl FakePlatform {
     /// From now on acknowledgements get lost, as if the process died before them.
     pub fn lose_acknowledgements(&self, lose: bool) {
         self.with(|state| state.refuse_acknowledgements = lose);
+    }
+
+    /// The receipts of the next so many messages get lost.
+    pub fn lose_receipts(&self, count: usize) {
+        self.with(|state| state.lost_receipts = count);
+    }
+
+    /// The texts that arrived, with their ids.
+    pub fn sent(&self) -> Vec<(String, String)> {
+        self.with(|state| {
+            let sent = state.sent.iter().zip(1..);
+            sent.map(|((_, part), number)| (format!("sent-{number}"), text_of(part)))
+                .collect()
+        })
+    }
+
+    pub fn edits(&self) -> Vec<(String, String)> {
+        self.with(|state| state.edits.clone())
     }
 
     /// The cursors that clients were made with, in order.
@@ -182,6 +204,10 @@ impl Connector for FakeConnector {
     async fn send(&self, to: &ChatPlace, part: &OutboundPart) -> Result<Receipt, SendError> {
         self.platform.with(|state| {
             state.sent.push((to.clone(), part.clone()));
+            if state.lost_receipts > 0 {
+                state.lost_receipts -= 1;
+                return Err(SendError::new(FailureClass::Unknown, "no answer came"));
+            }
             Ok(Receipt {
                 message: format!("sent-{}", state.sent.len()),
             })
@@ -191,9 +217,11 @@ impl Connector for FakeConnector {
     async fn edit(
         &self,
         _to: &ChatPlace,
-        _message: &str,
-        _part: &OutboundPart,
+        message: &str,
+        part: &OutboundPart,
     ) -> Result<(), SendError> {
+        let edit = (message.to_owned(), text_of(part));
+        self.platform.with(|state| state.edits.push(edit));
         Ok(())
     }
 
@@ -225,6 +253,13 @@ impl Connector for FakeConnector {
 
     fn health(&self) -> watch::Receiver<Health> {
         self.health.subscribe()
+    }
+}
+
+fn text_of(part: &OutboundPart) -> String {
+    match &part.body {
+        PartBody::Text { text, .. } => text.clone(),
+        PartBody::File(file) => file.caption.clone(),
     }
 }
 
@@ -262,13 +297,13 @@ pub fn in_group(key: &str, group: &str, from: &str, text: &str) -> Inbound {
     inbound
 }
 
-/// A pressed button.
-pub fn press(key: &str, from: &str, data: &str) -> Inbound {
+/// A pressed button of this message.
+pub fn press_on(message: &str, key: &str, from: &str, data: &str) -> Inbound {
     let mut inbound = direct(key, from, "");
     inbound.body = InboundBody::Button {
         data: data.into(),
         press: format!("press-{key}"),
-        message: "prompt".into(),
+        message: message.into(),
     };
     inbound
 }

@@ -1,13 +1,14 @@
 //! Groups: answered where the owner allows it, when the bot is addressed, for people who are paired.
 
 use rooftree_connectors::InboundBody;
-use rooftree_protocol::{AuthorizedCaller, Surface};
+use rooftree_protocol::{AuthorizedCaller, PermissionMode, Surface};
 use rooftree_testkit::scripted::say;
 use serde_json::json;
 
 use super::{
     chat_scene::{ChatScene, owner, plan},
     fake_platform::{direct, in_group},
+    requests::changing,
 };
 
 #[tokio::test]
@@ -110,4 +111,27 @@ async fn a_group_that_moves_keeps_its_session() {
         .await
         .unwrap();
     assert_eq!(row.fields.settings["groups"], json!(["-1", "-100"]));
+}
+
+#[tokio::test]
+async fn the_mode_of_a_connector_bounds_its_groups_whoever_speaks() {
+    for per_user in [false, true] {
+        let mut plan = changing();
+        plan.rights.policy.mode = PermissionMode::Auto;
+        let settings =
+            json!({"debounce_ms": 0, "groups": ["-1"], "per_user": per_user, "mode": "ask"});
+        let scene = ChatScene::with_settings(plan, settings).await;
+        let caller = AuthorizedCaller::local_owner(Surface::Cli);
+        let ann = scene.runtime.handle.invite_person(&caller, "Ann").await;
+        scene
+            .pair("8", &ann.unwrap().person.account.person, false)
+            .await;
+        scene
+            .platform
+            .deliver(in_group("1", "-1", "8", "change it"));
+        let inquiry = scene.asked().await;
+        let found = scene.runtime.store().session(&inquiry.session).await;
+        let chat = found.unwrap().unwrap().chat.unwrap();
+        assert_eq!((chat.to_string().as_str(), chat.group), ("home:-1", true));
+    }
 }

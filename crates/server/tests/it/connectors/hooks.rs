@@ -8,7 +8,7 @@ use rooftree_server::{
     CallbackOutcome, HttpServer,
     connectors::{
         ConnectorControl, ConnectorRegistry, ConnectorRoutes, ConnectorSecretFn,
-        ConnectorServiceOptions, platform_factory, start_connectors,
+        ConnectorServiceOptions, connector_service, platform_factory,
     },
 };
 use rooftree_testkit::{owner, scripted::say};
@@ -37,22 +37,18 @@ struct HookServer {
 impl HookServer {
     async fn start(platform: &str, settings: serde_json::Value) -> Self {
         let control = Arc::new(ConnectorControl::default());
-        let plan = plan([say("noted").times(99)]);
+        let mut plan = plan([say("noted").times(99)]);
         let definitions = plan.definitions.clone();
-        let runtime = plan.build();
         let registry = Arc::new(ConnectorRegistry::default());
         let secret: ConnectorSecretFn = Arc::new(|_| Some(SECRET.to_owned()));
-        let stop_connectors = start_connectors(
-            &runtime.handle,
-            ConnectorServiceOptions {
+        plan.services
+            .push(connector_service(ConnectorServiceOptions {
                 factory: platform_factory(secret),
-                cwd: runtime.path().into(),
+                cwd: std::env::temp_dir(),
                 registry: registry.clone(),
                 control: control.clone(),
-            },
-        );
-        // It ends with the test.
-        std::mem::forget(stop_connectors);
+            }));
+        let runtime = plan.build();
         let server = HttpServer::listen(options("127.0.0.1:0", None, CallbackOutcome::Taken).0);
         let server = server.await.unwrap();
         let (address, stop) = (server.address(), CancellationToken::new());
@@ -222,7 +218,7 @@ async fn an_external_connector_presents_its_own_token_which_is_no_wrong_login() 
 
 #[tokio::test]
 async fn the_api_lists_pairs_changes_and_removes_connectors_for_the_owner() {
-    let server = HookServer::start("webhook", json!({})).await;
+    let server = HookServer::start("external", json!({"url": "http://127.0.0.1:9"})).await;
     let admin = AccessScope::Admin;
     let refused = server
         .api(AccessScope::Approve, "GET /connectors", None)
@@ -232,7 +228,7 @@ async fn the_api_lists_pairs_changes_and_removes_connectors_for_the_owner() {
     let home = &listed["connectors"][0];
     assert_eq!(
         (&home["id"], &home["platform"]),
-        (&json!("home"), &json!("webhook"))
+        (&json!("home"), &json!("external"))
     );
     assert_eq!(home["outbox"], json!({"queued": 0, "failed": 0, "dead": 0}));
     let code = server
@@ -258,6 +254,12 @@ async fn the_api_lists_pairs_changes_and_removes_connectors_for_the_owner() {
         .api(admin, "PATCH /connectors/home", Some(stale))
         .await;
     assert_eq!(stale.status, 409, "{stale:?}");
+    let misspelt = json!({"rev": 1, "settings": {"per_usr": true}});
+    let misspelt = server
+        .api(admin, "PATCH /connectors/home", Some(misspelt))
+        .await;
+    assert_eq!(misspelt.status, 422, "{misspelt:?}");
+    assert!(misspelt.body.contains("write `per_user`"), "{misspelt:?}");
     let change = json!({"rev": 1, "agent": "other", "settings": {"per_user": true}});
     let change = server
         .api(admin, "PATCH /connectors/home", Some(change))
@@ -271,4 +273,51 @@ async fn the_api_lists_pairs_changes_and_removes_connectors_for_the_owner() {
     assert_eq!(removed.status, 204);
     let gone = server.api(admin, "GET /connectors/home", None).await;
     assert_eq!(gone.status, 404);
+}
+
+#[tokio::test]
+async fn a_code_of_an_unknown_sender_is_confirmed_and_a_connector_switched_off_over_the_api() {
+    let server = HookServer::start("external", json!({"url": "http://127.0.0.1:9"})).await;
+    let admin = AccessScope::Admin;
+    let bearer = format!("authorization: Bearer {SECRET}");
+    let said =
+        json!({"key": "1", "chat": "u-7", "from": {"id": "u-7", "name": "Ada"}, "text": "hi"});
+    let taken = server.post(&[&bearer], &said.to_string()).await;
+    assert_eq!(taken.status, 202, "{taken:?}");
+    let (_, told) = server.scene.hears("Give its owner this code").await;
+    let code = told.split('`').nth(1).unwrap();
+    let listed = server.api(admin, "GET /connectors/home", None).await.json();
+    assert_eq!(listed["pending_pairing"][0]["name"], "Ada", "{listed}");
+    let body = json!({"code": code, "may_approve": true});
+    let line = "POST /connectors/home/confirm";
+    let refused = server
+        .api(AccessScope::Approve, line, Some(body.clone()))
+        .await;
+    assert_eq!(refused.status, 403);
+    let paired = server.api(admin, line, Some(body)).await;
+    assert_eq!(paired.status, 200, "{paired:?}");
+    let paired = paired.json();
+    assert_eq!(
+        (&paired["sender"], &paired["may_approve"]),
+        (&json!("u-7"), &json!(true))
+    );
+    let off = json!({"rev": 1, "enabled": false});
+    let off = server.api(admin, "PATCH /connectors/home", Some(off)).await;
+    assert_eq!(off.json()["enabled"], json!(false), "{off:?}");
+    let is_off = || async {
+        let handle = &server.scene.runtime.handle;
+        let row = handle.connector(&owner(), "home").await.unwrap();
+        let health = row.health?;
+        (health.state == "off").then_some(())
+    };
+    server.scene.until("it is off", is_off).await;
+    let audit = server.scene.runtime.store().audit("default", 0, 100).await;
+    let actions: Vec<String> = audit
+        .unwrap()
+        .into_iter()
+        .map(|row| row.entry.action)
+        .collect();
+    for action in ["connector.pair", "connector.change"] {
+        assert!(actions.iter().any(|known| known == action), "{actions:?}");
+    }
 }

@@ -12,35 +12,22 @@ use serde_json::json;
 
 use super::{
     chat_scene::{ChatScene, plan},
-    fake_platform::{direct, press},
+    fake_platform::direct,
 };
 
-fn changing() -> TestRuntimeBuilder {
+pub fn changing() -> TestRuntimeBuilder {
     let changes = || say("I change it.").calls([call("Change", json!({"say": "x"}))]);
     let plan = plan([changes(), say("Done.")]);
     let tools = Toolset::new([ProbeTool::open("Change", Effect::LocalMutation)]);
     plan.with_delegation(tools).asking(PermissionMode::Ask)
 }
 
-/// What is asked now.
-async fn asked(scene: &ChatScene) -> Inquiry {
-    let look = || async {
-        let open = scene.runtime.store().inquiries(None).await.unwrap();
-        open.into_iter().find(|inquiry| inquiry.answer.is_none())
-    };
-    scene.until("a request", look).await
-}
-
-fn button(inquiry: &Inquiry, choice: ButtonChoice) -> String {
+pub fn button(inquiry: &Inquiry, choice: ButtonChoice) -> String {
     ButtonPress::new(&inquiry.id, choice).to_string()
 }
 
 async fn pressed(scene: &ChatScene, key: &str, from: &str, data: &str) -> String {
-    scene.platform.deliver(press(key, from, data));
-    scene.acknowledged(key).await;
-    let presses = scene.platform.presses();
-    let own = presses.iter().find(|(id, _)| *id == format!("press-{key}"));
-    own.unwrap().1.clone()
+    scene.pressed("prompt", key, (from, data)).await
 }
 
 async fn session(scene: &ChatScene) -> SessionId {
@@ -54,7 +41,7 @@ async fn a_button_counts_once_from_one_who_may_and_the_second_learns_who_was_fir
     scene.pair("8", "owner", true).await;
     scene.pair("9", "owner", true).await;
     scene.platform.deliver(direct("1", "7", "change it"));
-    let inquiry = asked(&scene).await;
+    let inquiry = scene.asked().await;
     let yes = button(&inquiry, ButtonChoice::Allow);
     let sender = pressed(&scene, "2", "7", &yes).await;
     assert_eq!(
@@ -88,7 +75,7 @@ async fn requests_are_listed_and_answered_by_number_and_nothing_is_answered_unse
     let scene = ChatScene::start(changing()).await;
     scene.pair("7", "owner", true).await;
     scene.platform.deliver(direct("1", "7", "change it"));
-    asked(&scene).await;
+    scene.asked().await;
     // A number that he was shown nothing under is answered with the list.
     scene.platform.deliver(direct("2", "7", "/approve 1"));
     let (_, list) = scene.hears("Which one?").await;
@@ -119,7 +106,7 @@ async fn an_approver_decides_about_his_own_sessions_only() {
     scene.pair("7", "owner", true).await;
     scene.pair("8", &ann, true).await;
     scene.platform.deliver(direct("1", "7", "change it"));
-    let inquiry = asked(&scene).await;
+    let inquiry = scene.asked().await;
     let yes = button(&inquiry, ButtonChoice::Allow);
     let foreign = pressed(&scene, "2", "8", &yes).await;
     assert!(foreign.contains("not yours"), "{foreign}");
@@ -128,7 +115,7 @@ async fn an_approver_decides_about_his_own_sessions_only() {
     assert_eq!(pressed(&scene, "4", "7", &yes).await, "Allowed.");
     scene.hears("Done.").await;
     scene.platform.deliver(direct("5", "8", "change mine"));
-    let inquiry = asked(&scene).await;
+    let inquiry = scene.asked().await;
     let session_wide = button(&inquiry, ButtonChoice::AllowSession);
     assert_eq!(
         pressed(&scene, "6", "8", &session_wide).await,
@@ -161,14 +148,14 @@ async fn a_question_with_options_is_answered_by_a_button_or_in_words() {
     let scene = ChatScene::start(plan).await;
     scene.pair("7", "owner", true).await;
     scene.platform.deliver(direct("1", "7", "go"));
-    let inquiry = asked(&scene).await;
+    let inquiry = scene.asked().await;
     let yes = pressed(&scene, "2", "7", &button(&inquiry, ButtonChoice::Allow)).await;
     assert!(yes.contains("Choose one: red, blue"), "{yes}");
     let blue = pressed(&scene, "3", "7", &button(&inquiry, ButtonChoice::Option(1))).await;
     assert_eq!(blue, "Answered: blue");
     scene.hears("It is").await;
     scene.platform.deliver(direct("4", "7", "again"));
-    asked(&scene).await;
+    scene.asked().await;
     scene.platform.deliver(direct("5", "7", "/approve"));
     scene.hears("Which colour?").await;
     scene.platform.deliver(direct("6", "7", "/approve 1 RED"));
@@ -186,7 +173,7 @@ async fn a_connector_bounds_the_mode_of_its_sessions() {
         scene.pair("7", "owner", true).await;
         scene.platform.deliver(direct("1", "7", "change it"));
         if is_asked {
-            let inquiry = asked(&scene).await;
+            let inquiry = scene.asked().await;
             let yes = button(&inquiry, ButtonChoice::Allow);
             assert_eq!(pressed(&scene, "2", "7", &yes).await, "Allowed.");
         }

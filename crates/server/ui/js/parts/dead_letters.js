@@ -1,24 +1,28 @@
 // Messages that could not be delivered: what they say, why, and a button that tries again or drops them.
 // @ts-check
 
-import {get, pathOf, post} from '../api.js';
-import {may} from '../app.js';
+import {pathOf, post} from '../api.js';
+import {app, may} from '../app.js';
 import {fill, h} from '../dom.js';
 import {ago, count, firstLine} from '../format.js';
+import {rowsAfter} from '../live.js';
 import {attempt} from '../toast.js';
 
 /** The most that are listed. */
 const MOST = 20;
 
 export class DeadLetters {
-  constructor() {
+  /** @param {import('../view.js').View} view the screen they are part of */
+  constructor(view) {
     this.shown = '';
+    /** @type {any[] | null} */
+    this.items = null;
+    view.undo.push(app.live.watch('outbox', frame => { this.items = rowsAfter(this.items, frame); this.draw(); }));
     this.element = h('section', {class: 'dead-letters', 'aria-label': 'Not delivered', hidden: true});
   }
 
-  async load() {
-    const {messages: items = []} = await get('/outbox', {limit: 100}).catch(() => ({}));
-    const dead = items.filter((/** @type {any} */ one) => ['dead', 'failed'].includes(one.state));
+  draw() {
+    const dead = (this.items ?? []).filter(one => ['dead', 'failed', 'unknown'].includes(one.state));
     this.element.hidden = dead.length === 0;
     const key = JSON.stringify(dead);
     if (key === this.shown) return;
@@ -30,14 +34,10 @@ export class DeadLetters {
 
   /** @param {any} letter */
   line(letter) {
-    const act = (/** @type {string} */ what) => async () => {
-      await attempt(() => post(pathOf`/outbox/${letter.id}` + `/${what}`, {}));
-      await this.load();
-    };
+    const act = (/** @type {string} */ what) => () => attempt(() => post(pathOf`/outbox/${letter.id}` + `/${what}`, {}));
     const words = firstLine(letter.text || 'A message', 90);
-    const made = letter.created;
     return h('li', {class: 'line'},
-      h('span', {class: 'line-main'}, words, h('small', null, [letter.target, letter.error, made ? ago(new Date(made).toISOString()) : ''].filter(Boolean).join(' · '))),
+      h('span', {class: 'line-main'}, words, h('small', null, [letter.target, letter.error, ago(letter.created)].filter(Boolean).join(' · '))),
       may('chat') ? h('span', {class: 'line-buttons'}, h('button', {type: 'button', class: 'small', 'aria-label': `Send again: ${words}`, onclick: act('retry')}, 'Send again'), h('button', {type: 'button', class: 'ghost small', 'aria-label': `Drop: ${words}`, onclick: act('drop')}, 'Drop')) : null);
   }
 }

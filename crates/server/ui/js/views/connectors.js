@@ -1,20 +1,20 @@
 // Connectors: chat platforms that agents listen and write to; who may use them, codes that let a person in, what fails.
 // @ts-check
 
-import {get, newKey, pathOf, post, remove} from '../api.js';
-import {may} from '../app.js';
+import {newKey, patch, pathOf, post, remove} from '../api.js';
+import {app, may} from '../app.js';
 import {confirmAction} from '../dialog.js';
 import {fill, h, keyed, setText} from '../dom.js';
 import {icon} from '../icons.js';
+import {rowsAfter} from '../live.js';
 import {countdown, healthKind, healthWords, millis} from '../schedule_words.js';
 import {attempt, toast} from '../toast.js';
 import {View} from '../view.js';
 import {agentBadge} from '../parts/agent_badge.js';
 import {DeadLetters} from '../parts/dead_letters.js';
-import {failure, loading} from '../parts/screen_state.js';
+import {changeRights, confirmCode, letIn} from '../parts/pairing_dialog.js';
+import {loading} from '../parts/screen_state.js';
 
-/** How often the list is read again. */
-const EVERY_MS = 5000;
 /** @type {Record<string, string>} */
 const PLATFORMS = {telegram: 'Telegram', discord: 'Discord', slack: 'Slack', matrix: 'Matrix', email: 'E-mail', webhook: 'Webhook'};
 
@@ -23,8 +23,6 @@ class Connectors extends View {
     super();
     /** @type {any[] | null} */
     this.items = null;
-    /** @type {any} */
-    this.problem = null;
     /** Codes that were made here, by connector: the server tells each only once. @type {Map<string, {code: string, expires: number}>} */
     this.codes = new Map();
   }
@@ -33,30 +31,16 @@ class Connectors extends View {
     this.title_ = 'Connectors – Rooftree';
     this.list = h('ul', {class: 'schedule-list', 'aria-label': 'Connectors'});
     this.content = h('div', null, loading());
-    this.letters = new DeadLetters();
+    this.letters = new DeadLetters(this);
     fill(this, h('div', {class: 'screen'}, h('header', {class: 'screen-head'}, h('h1', null, 'Connectors')), this.letters.element, this.content));
-    this.every(() => { if (!document.hidden) this.load(); }, EVERY_MS);
     this.every(() => this.tick(), 1000);
-    this.load();
-  }
-
-  async load() {
-    try {
-      this.items = (await get('/connectors')).connectors;
-      this.problem = null;
-    } catch (error) {
-      this.problem = error;
-    }
-    this.letters?.load();
-    this.changed();
+    if (may('admin')) this.undo.push(app.live.watch('connectors', frame => { this.items = rowsAfter(this.items, frame); this.changed(); }));
+    else fill(this.content, nothing('Only the owner of this server sees its connectors.'));
   }
 
   draw() {
-    if (!this.items) {
-      if (this.problem) fill(this.content, this.problem.status === 404 ? nothing('This server has no connectors.') : failure(this.problem, () => this.load()));
-      return;
-    }
-    if (this.items.length === 0) return fill(this.content, nothing('Talk to your agents from Telegram and other chats. A connector is set up in the settings file of the server.'));
+    if (!this.items) return;
+    if (this.items.length === 0) return fill(this.content, nothing('Talk to your agents from Telegram and other chats. One is added at the command line, where its secret stays: rooftree connectors add.'));
     if (this.content.firstElementChild !== this.list) fill(this.content, this.list);
     keyed(this.list, this.items, one => one.id, one => this.make(one), (element, one) => element.show(one));
   }
@@ -71,15 +55,19 @@ class Connectors extends View {
     const pairing = h('div', {class: 'pairing', role: 'status'});
     const people = h('ul', {class: 'lines'});
     const pair = h('button', {type: 'button', class: 'small', onclick: () => this.pair(element.connector)}, 'Let a person in');
+    const toggle = h('button', {type: 'button', class: 'small', onclick: () => this.toggle(element.connector)});
     const test = h('button', {type: 'button', class: 'small', onclick: () => this.test(element.connector, test)}, 'Send a test message');
     const element = h('li', {class: 'schedule'}, h('div', {class: 'schedule-head'}, name, health), badge, error, outbox, pairing, people,
-      may('admin') ? h('div', {class: 'row-buttons'}, pair, test) : null);
+      h('div', {class: 'row-buttons'}, pair, test, toggle));
     element.show = (/** @type {any} */ connector) => {
       element.connector = connector;
       const title = PLATFORMS[connector.platform] ?? connector.platform;
       setText(name, connector.id === connector.platform ? title : `${title} · ${connector.id}`);
-      health.dataset.kind = healthKind(connector.health.state);
-      setText(health, healthWords(connector.health));
+      const state = connector.enabled ? connector.health : {state: 'off'};
+      health.dataset.kind = healthKind(state.state);
+      setText(health, healthWords(state));
+      setText(toggle, connector.enabled ? 'Switch off' : 'Switch on');
+      toggle.setAttribute('aria-label', `${toggle.textContent} ${connector.id}`);
       if (element.agent !== connector.agent) fill(badge, h('span', {class: 'muted'}, 'Answered by'), agentBadge(connector.agent));
       element.agent = connector.agent;
       setText(error, connector.last_error ? `Last problem: ${connector.last_error}` : '');
@@ -104,7 +92,8 @@ class Connectors extends View {
     element.people = key;
     fill(place, connector.people.length ? connector.people.map((/** @type {any} */ person) => h('li', {class: 'line'},
       h('span', {class: 'line-main'}, person.name || person.sender, h('small', null, rights(person))),
-      may('admin') ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `Remove ${person.name || person.sender}`, title: 'Remove', onclick: () => this.removePerson(connector, person)}, icon('trash')) : null))
+      h('span', {class: 'line-buttons'}, h('button', {type: 'button', class: 'small', 'aria-label': `Rights of ${person.name || person.sender}`, onclick: () => changeRights(connector, person)}, 'Rights'),
+        h('button', {type: 'button', class: 'ghost small', 'aria-label': `Remove ${person.name || person.sender}`, title: 'Remove', onclick: () => this.removePerson(connector, person)}, icon('trash')))))
       : h('li', {class: 'line muted'}, connector.platform === 'webhook' ? 'Programs that know its secret may write to it.' : 'Nobody may write to it yet.'));
   }
 
@@ -119,7 +108,8 @@ class Connectors extends View {
     if (place.shown !== key) {
       place.shown = key;
       fill(place, shown ? h('div', {class: 'pair-code'}, h('p', null, 'Send this code to the bot from the chat that you want to let in:'), h('strong', {class: 'code-text'}, shown.code), h('span', {class: 'code-left', 'aria-hidden': 'true'})) : null,
-        waiting.map((/** @type {any} */ one) => h('p', {class: 'hint'}, `${one.name || one.sender || 'A code'} waits to be let in.`)));
+        waiting.map((/** @type {any} */ one) => h('p', {class: 'hint'}, one.sender ? `${one.name || one.sender} waits to be let in. ` : 'A code waits to be sent to the bot.',
+          one.sender ? h('button', {type: 'button', class: 'small', 'aria-label': `Enter the code of ${one.name || one.sender}`, onclick: () => confirmCode(connector, one)}, 'Enter the code') : null)));
     }
     // The code stays as it is while the time runs, so that it is not read out every second.
     const left = place.querySelector('.code-left');
@@ -128,8 +118,14 @@ class Connectors extends View {
 
   /** @param {any} connector */
   async pair(connector) {
-    await attempt(async () => { const made = await post(pathOf`/connectors/${connector.id}/pair`, {}, {key: newKey()}); this.codes.set(connector.id, {...made, expires: millis(made.expires)}); });
+    const made = await letIn(connector);
+    if (made) this.codes.set(connector.id, {...made, expires: millis(made.expires)});
     this.tick();
+  }
+
+  /** @param {any} connector */
+  toggle({id, rev, enabled}) {
+    return attempt(() => patch(pathOf`/connectors/${id}`, {rev, enabled: !enabled}));
   }
 
   /** @param {any} connector @param {any} button */
@@ -137,14 +133,12 @@ class Connectors extends View {
     button.disabled = true;
     if (await attempt(() => post(pathOf`/connectors/${connector.id}/test`, {}, {key: newKey()}))) toast('A test message was sent.');
     button.disabled = false;
-    await this.load();
   }
 
   /** @param {any} connector @param {any} person */
   async removePerson(connector, person) {
     if (!await confirmAction(`Remove ${person.name || person.sender}?`, 'Messages from this chat are ignored from now on.', 'Remove')) return;
     await attempt(() => remove(pathOf`/connectors/${connector.id}/people/${person.sender}`));
-    await this.load();
   }
 }
 

@@ -1,68 +1,49 @@
 // Schedules: what runs when, what came of it, and what to do about it; a form with a preview of the next times.
 // @ts-check
 
-import {get, newKey, pathOf, post, remove} from '../api.js';
-import {may} from '../app.js';
+import {newKey, pathOf, post, remove} from '../api.js';
+import {app, may} from '../app.js';
 import {confirmAction, note} from '../dialog.js';
 import {fill, h, keyed, setText} from '../dom.js';
 import {agoWords, firstLine} from '../format.js';
 import {icon} from '../icons.js';
+import {rowsAfter} from '../live.js';
 import {isTrouble, moment, nextWords, occurrenceWords, occurrences, sortSchedules, timed} from '../schedule_words.js';
 import {attempt, toast} from '../toast.js';
 import {View} from '../view.js';
 import {agentBadge} from '../parts/agent_badge.js';
 import {editSchedule} from '../parts/schedule_form.js';
 import {DeadLetters} from '../parts/dead_letters.js';
-import {failure, loading} from '../parts/screen_state.js';
-
-/** How often the list is read again. */
-const EVERY_MS = 10_000;
+import {loading} from '../parts/screen_state.js';
 
 class Schedules extends View {
   constructor() {
     super();
     /** @type {any[] | null} */
     this.items = null;
-    /** @type {any} */
-    this.problem = null;
   }
 
   open() {
     this.title_ = 'Schedules – Rooftree';
     this.list = h('ul', {class: 'schedule-list', 'aria-label': 'Schedules'});
     this.content = h('div', null, loading());
-    this.letters = new DeadLetters();
+    this.letters = new DeadLetters(this);
     fill(this, h('div', {class: 'screen'},
       h('header', {class: 'screen-head'}, h('h1', null, 'Schedules'), h('span', {class: 'spacer'}),
-        may('chat') ? h('button', {type: 'button', class: 'primary', onclick: () => this.edit(null)}, 'New schedule') : null),
+        may('chat') ? h('button', {type: 'button', class: 'primary', onclick: () => editSchedule(null)}, 'New schedule') : null),
       this.letters.element, this.content));
-    this.every(() => { if (!document.hidden) this.load(); }, EVERY_MS);
     this.every(() => this.changed(), 30_000);
-    this.load();
-  }
-
-  async load() {
-    try {
-      this.items = (await get('/schedules')).items.map(timed);
-      this.problem = null;
-    } catch (error) {
-      this.problem = error;
-    }
-    this.letters?.load();
-    this.changed();
+    this.undo.push(app.live.watch('schedules', frame => { this.items = rowsAfter(this.items, frame); this.changed(); }));
   }
 
   draw() {
-    if (!this.items) {
-      if (this.problem) fill(this.content, this.problem.status === 404 ? h('div', {class: 'empty'}, h('h2', null, 'No schedules here'), h('p', null, 'This server has no scheduler.')) : failure(this.problem, () => this.load()));
-      return;
-    }
+    if (!this.items) return;
     if (this.items.length === 0) {
       fill(this.content, h('div', {class: 'empty'}, h('h2', null, 'Nothing is scheduled'), h('p', null, 'An agent can work for you at set times: every weekday at nine, every two hours, once in twenty minutes.')));
       return;
     }
     if (this.content.firstElementChild !== this.list) fill(this.content, this.list, h('p', {class: 'hint dots-legend', 'aria-hidden': 'true'}, 'Circles are past runs, the line below each is its message. Green: well. Red: failed. Hollow: left out.'));
-    keyed(this.list, sortSchedules(this.items), one => one.id, one => this.make(one), (element, one) => element.show(one));
+    keyed(this.list, sortSchedules(this.items.map(timed)), one => one.id, one => this.make(one), (element, one) => element.show(one));
   }
 
   /** @param {any} first */
@@ -76,7 +57,7 @@ class Schedules extends View {
     const last = h('p', {class: 'schedule-last'});
     const pause = h('button', {type: 'button', class: 'small', onclick: () => this.act(element.schedule, element.schedule.enabled ? 'pause' : 'resume')});
     const run = h('button', {type: 'button', class: 'small', onclick: () => this.act(element.schedule, 'run')}, 'Run now');
-    const change = h('button', {type: 'button', class: 'small', onclick: () => this.edit(element.schedule)}, 'Edit');
+    const change = h('button', {type: 'button', class: 'small', onclick: () => editSchedule(element.schedule)}, 'Edit');
     const drop = h('button', {type: 'button', class: 'ghost small', title: 'Delete', onclick: () => this.delete(element.schedule)}, icon('trash'));
     const element = h('li', {class: 'schedule'},
       h('div', {class: 'schedule-head'}, name, next),
@@ -121,19 +102,12 @@ class Schedules extends View {
   async act(schedule, what) {
     const path = pathOf`/schedules/${schedule.id}` + `/${what}`;
     if (await attempt(() => post(path, {}, {key: newKey()})) && what === 'run') toast(`${schedule.name} begins.`);
-    await this.load();
-  }
-
-  /** @param {any} schedule */
-  async edit(schedule) {
-    if (await editSchedule(schedule)) await this.load();
   }
 
   /** @param {any} schedule */
   async delete(schedule) {
     if (!await confirmAction(`Delete ${schedule.name}?`, 'It will not run again. What it did before stays in its sessions.', 'Delete')) return;
     await attempt(() => remove(pathOf`/schedules/${schedule.id}`));
-    await this.load();
   }
 }
 

@@ -73,7 +73,14 @@ fn posted(
     post: &InboxPost,
 ) -> Result<SessionId, Error> {
     let session = match open {
-        Some(new) => sessions::open(connection, new)?.id,
+        Some(new) => {
+            let opened = sessions::open(connection, new)?;
+            if opened.chat != new.chat {
+                // Only a schedule's own session has its key, so its chat is the one that the schedule has now.
+                sessions::move_chat(connection, &opened.id, new.chat.as_ref())?;
+            }
+            opened.id
+        }
         None => post.session.clone(),
     };
     let post = InboxPost {
