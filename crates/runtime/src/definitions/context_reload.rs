@@ -79,7 +79,7 @@ impl ContextWatcher {
             at: clock.now(),
             ..ContextStamp::of(&first, &places, &recheck, since)
         });
-        // Whoever starts the program says what of an untrusted project is not used; it is no news then.
+        // The program says at its start what of an untrusted project is not used; it is no news then.
         let known = first
             .remarks
             .iter()
