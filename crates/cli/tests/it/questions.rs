@@ -75,7 +75,7 @@ fn n_30_a_wrong_key_is_answered_with_the_keys_there_are() {
     let desk = Desk::new(WRITES);
     let mut seat = Seat::take(&desk, "'Write it'");
     seat.sees("denied automatically in");
-    seat.presses_until("x", "`x` is no answer: press y, n, f, s, p, a or v");
+    seat.presses_until("x", "`x` is no answer: press y, n, f, s, p or a; v shows");
     seat.presses_until("n", "✗ no");
     assert_eq!(seat.ends(), 0);
 }

@@ -182,9 +182,9 @@ pub fn board_row(
     let title = session.name.as_deref().unwrap_or(&activity.title);
     let headline = match why.first() {
         Some(first) if matches!(state, BoardState::NeedsYou) => short(&first.title),
-        _ => match said(activity, now) {
+        _ => match activity.headline.shown(now) {
             "" => title.to_owned(),
-            said => plain_line(said),
+            shown => plain_line(shown),
         },
     };
     let open = activity.run.as_ref();
@@ -229,14 +229,6 @@ pub fn board_row(
         },
         unread: activity.news > facts.read_upto,
         pinned: session.pinned_at.is_some(),
-    }
-}
-
-/// The last that a session said or began: while it works, nothing that changes more often than a person can read.
-fn said(activity: &SessionActivity, now: Timestamp) -> &str {
-    match activity.run {
-        Some(_) => activity.headline.shown(now),
-        None => activity.headline.newest(),
     }
 }
 

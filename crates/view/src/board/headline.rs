@@ -52,11 +52,6 @@ impl Headline {
             _ => &self.text,
         }
     }
-
-    /// The newest one, for a session that is not at work: nothing flickers there any more.
-    pub fn newest(&self) -> &str {
-        self.next.as_ref().unwrap_or(&self.text)
-    }
 }
 
 /// A line as people read it where Markdown is not drawn: without marks of headings, emphasis, code and links.

@@ -17,7 +17,10 @@ _rooftree() {
     local kept=${word%"${word##*[=:]}"}
     for reply in "${lines[@]}"; do
         reply=${reply%%$'\t'*}
-        COMPREPLY+=("${reply#"$kept"}")
+        reply=${reply#"$kept"}
+        # Names of sessions may have spaces in them.
+        [[ $reply ]] && printf -v reply %q "$reply"
+        COMPREPLY+=("$reply")
     done
 }
 complete -F _rooftree rooftree

@@ -46,13 +46,13 @@ impl PermissionPrompt {
             key if key.is_control() => "that key".to_owned(),
             key => format!("`{key}`"),
         };
-        let keys = "ynfspav".chars().filter(|key| self.choice(*key).is_some());
+        let keys = "ynfspa".chars().filter(|key| self.choice(*key).is_some());
         let mut keys: Vec<String> = keys.map(String::from).collect();
         let last = keys.pop().unwrap_or_default();
         StyledLine::of(
             TextStyle::Warning,
             format!(
-                "  {named} is no answer: press {} or {last}",
+                "  {named} is no answer: press {} or {last}; v shows all of it",
                 keys.join(", ")
             ),
         )
