@@ -48,7 +48,8 @@ test('a box is reached and opened with the keyboard, and keeps the focus while t
   await box.focus();
   await page.keyboard.press('Enter');
   await page.waitForSelector('.span-detail');
-  assert.equal(await box.getAttribute('aria-pressed'), 'true');
+  // The graph is drawn again with the next frame.
+  await page.waitForSelector('.graph .node[data-key="explore"][aria-pressed="true"]');
   await box.focus();
   await page.evaluate(() => /** @type {any} */ (document.querySelector('rt-trace')).load());
   await page.evaluate(() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(() => drawn(undefined)))));
