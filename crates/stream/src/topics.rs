@@ -43,8 +43,8 @@ impl TopicWatches {
         topics
     }
 
-    /// Watches a topic after a revision, or stops to watch it. All but the board begin with a snapshot, whatever the
-    /// client has.
+    /// Watches a topic after a revision, or stops to watch it. All but the board begin with a snapshot, whatever revision
+    /// the client has.
     pub(crate) fn change(&mut self, topic: StreamTopic, after: Option<&str>) {
         let Some(after) = after else {
             self.watched.remove(&topic);

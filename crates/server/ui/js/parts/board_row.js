@@ -114,7 +114,7 @@ function rowButtons(row) {
     return element;
   };
   if (!may('chat')) return [];
-  // A run that failed for want of a key needs somebody too, and there is nothing to stop or to steer.
+  // A run that ended because there is no API key is no longer at work: it offers Retry, not Stop and Steer.
   const hasEnded = row.state === 'needs_you' && Boolean(row.ended);
   const isAtWork = ['working', 'waiting', 'needs_you'].includes(row.state) && !hasEnded;
   const hasFailed = row.state === 'failed' || hasEnded;

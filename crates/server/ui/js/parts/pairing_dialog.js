@@ -1,4 +1,4 @@
-// Dialogs about people of a connector: a code for somebody new, the code that an unknown sender was told, rights.
+// Pairing dialogs of a connector: makes a pairing code, confirms the code of an unknown sender, changes rights.
 // @ts-check
 
 import {get, newKey, patch, pathOf, post} from '../api.js';
