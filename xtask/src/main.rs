@@ -27,7 +27,8 @@ use repository::Repository;
 use suite::Extent;
 
 const HELP: &str = "\
-cargo xtask test [--quick]   check and test everything; --quick leaves out the slow steps
+cargo xtask test [--quick | --full]
+                             check and test everything; --quick leaves out the slow steps, --full adds what takes hours
 cargo xtask bench [--quick] [--json FILE] [--only WORDS]
                              measure a `dist` build; WORDS choose a group of rows
 cargo xtask tidy             check the walls: crate edges, module order, names, headers, paths
@@ -59,6 +60,7 @@ fn run() -> Result<ExitCode> {
     match words.as_slice() {
         ["test"] => suite::run(&repository()?, Extent::Everything),
         ["test", "--quick"] => suite::run(&repository()?, Extent::Quick),
+        ["test", "--full"] => suite::run(&repository()?, Extent::Full),
         ["bench", rest @ ..] => bench::run(&repository()?, rest),
         ["tidy"] => tidy::run(&repository()?),
         ["audit-list"] => audit::run(&repository()?),

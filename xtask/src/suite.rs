@@ -14,13 +14,14 @@ mod page_scripts;
 mod reference_servers;
 mod schemathesis;
 mod sdk;
+mod second_try;
 mod step;
 mod summary;
 
 use std::{process::ExitCode, time::Instant};
 
 use anyhow::Result;
-use counts::Counts;
+use second_try::TestReport;
 use step::{STEPS, Speed, Step};
 use summary::{Outcome, Row};
 
@@ -29,8 +30,10 @@ use crate::repository::Repository;
 /// How much to do.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    Everything,
     Quick,
+    Everything,
+    /// Also what takes hours or a release build.
+    Full,
 }
 
 /// Tells `xtask/tests/left_out.rs` that it has nothing to say.
@@ -67,6 +70,9 @@ fn reason_to_skip(
     if extent == Extent::Quick && step.speed == Speed::Slow {
         return Some("left out by --quick".to_owned());
     }
+    if extent != Extent::Full && step.speed == Speed::Long {
+        return Some("only with --full".to_owned());
+    }
     let failed = |name: &str| {
         rows.iter()
             .any(|row| row.name == name && row.outcome == Outcome::Failed)
@@ -79,8 +85,8 @@ fn reason_to_skip(
 fn perform(step: &Step, repository: &Repository) -> Result<Row> {
     println!("\n━━ {} ━━ {}", step.name, step.spelled());
     let started = Instant::now();
-    let mut counts = Counts::default();
-    let outcome = if step.perform(repository, &mut counts)? {
+    let mut report = TestReport::default();
+    let outcome = if step.perform(repository, &mut report)? {
         Outcome::Passed
     } else {
         Outcome::Failed
@@ -88,7 +94,7 @@ fn perform(step: &Step, repository: &Repository) -> Result<Row> {
     let row = Row {
         name: step.name,
         outcome,
-        counts,
+        report,
         took: started.elapsed(),
     };
     println!(
@@ -104,7 +110,8 @@ fn perform(step: &Step, repository: &Repository) -> Result<Row> {
 pub fn left_out_by_cargo_test(repository: &Repository) -> String {
     let left_out = STEPS
         .iter()
-        .filter(|step| !step.in_cargo_test && step.missing(repository).is_none());
+        .filter(|step| !step.in_cargo_test && step.speed != Speed::Long)
+        .filter(|step| step.missing(repository).is_none());
     let names: Vec<&str> = left_out.map(|step| step.name).collect();
     format!(
         "plain `cargo test` leaves out: {}. `cargo xtask test` does everything.",
@@ -133,6 +140,15 @@ mod tests {
     }
 
     #[test]
+    fn steps_that_take_hours_are_done_by_full_alone() {
+        let repository = Planted::new().repository();
+        let mutants = STEPS.iter().find(|step| step.name == "mutants").unwrap();
+        let reason = |extent| reason_to_skip(mutants, &repository, extent, &[]);
+        assert_eq!(reason(Extent::Everything).unwrap(), "only with --full");
+        assert_eq!(reason(Extent::Full), None);
+    }
+
+    #[test]
     fn a_step_is_skipped_when_its_target_is_missing_it_is_slow_or_its_basis_failed() {
         let planted = Planted::new().with("crates/cli/tests/crash.rs", "");
         let repository = planted.repository();
@@ -143,7 +159,7 @@ mod tests {
         let row = |outcome| Row {
             name: "clippy",
             outcome,
-            counts: Counts::default(),
+            report: TestReport::default(),
             took: Default::default(),
         };
         assert_eq!(

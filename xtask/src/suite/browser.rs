@@ -7,11 +7,11 @@ use std::{path::PathBuf, process::Command};
 use anyhow::Result;
 
 use super::{
-    command::{counted, linted},
-    counts::Counts,
+    command::linted,
     needs::{self, Need},
     npm_packages,
     sdk::{succeed, target},
+    second_try::{self, Runner, TestReport, failed_in_node},
 };
 use crate::repository::Repository;
 
@@ -29,14 +29,40 @@ pub const PACKAGES: &str = "crates/server/tests/browser/package.json";
 const TESTS: &str = "crates/server/tests/browser";
 
 /// Does it and says whether it went well. What is missing is told, and is a failure of this step alone.
-pub fn perform(repository: &Repository, counts: &mut Counts) -> Result<bool> {
-    match prepared(repository) {
-        Ok(tests) => counted(tests, counts),
+pub fn perform(repository: &Repository, report: &mut TestReport) -> Result<bool> {
+    let tests = match prepared(repository) {
+        Ok(tests) => tests,
         Err(error) => {
             println!("error: {error:#}");
-            Ok(false)
+            return Ok(false);
         }
+    };
+    let only = |names: &[String]| {
+        let mut again = prepared(repository)?;
+        again.args(
+            names
+                .iter()
+                .map(|name| format!("--test-name-pattern=/^{}$/", escaped_for_regex(name))),
+        );
+        Ok(again)
+    };
+    let runner = Runner {
+        failed_test: failed_in_node,
+        only: &only,
+    };
+    second_try::run(tests, &runner, report)
+}
+
+/// The name as a regular expression of JavaScript that matches only it.
+fn escaped_for_regex(name: &str) -> String {
+    let mut escaped = String::new();
+    for letter in name.chars() {
+        if r"\^$.|?*+()[]{}/".contains(letter) {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
     }
+    escaped
 }
 
 /// Provides Chromium and the packages that drive it; the folder of the packages.

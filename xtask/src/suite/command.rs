@@ -56,7 +56,12 @@ fn toolchain(program: &str) -> OsString {
 }
 
 /// Shows what the command says as it says it, and counts tests on the way.
-pub fn counted(mut command: Command, counts: &mut Counts) -> Result<bool> {
+pub fn counted(command: Command, counts: &mut Counts) -> Result<bool> {
+    counted_by_line(command, &mut |line| counts.read(line))
+}
+
+/// The same, where `read` takes each line.
+pub fn counted_by_line(mut command: Command, read: &mut dyn FnMut(&str)) -> Result<bool> {
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
@@ -71,7 +76,7 @@ pub fn counted(mut command: Command, counts: &mut Counts) -> Result<bool> {
         let line = line.context("read what the tests say")?;
         let line = String::from_utf8_lossy(&line);
         println!("{line}");
-        counts.read(&line);
+        read(&line);
     }
     Ok(child.wait().context("wait for the tests")?.success())
 }

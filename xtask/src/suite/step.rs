@@ -7,16 +7,18 @@ use anyhow::{Context, Result};
 use super::{
     browser,
     command::{FEATURES, cargo, counted, linted},
-    counts::Counts,
     cron, emulators, page_scripts, reference_servers, schemathesis, sdk,
+    second_try::{self, TestReport},
 };
-use crate::{repository::Repository, tidy};
+use crate::{kills, mutants, repository::Repository, tidy};
 
-/// Whether `--quick` leaves a step out.
+/// How long a step takes, which decides who does it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Speed {
     Quick,
     Slow,
+    /// Takes minutes to hours, or a release build: only `--full` does it.
+    Long,
 }
 
 /// One thing to do. To add a step, add a row to [`STEPS`].
@@ -55,6 +57,10 @@ enum Work {
     ReferenceServers,
     /// Connectors against an emulator of chat platforms.
     Emulators,
+    /// Kills of the release binary at random moments.
+    Kills,
+    /// Removed guarantees, each of which a test must notice.
+    Mutants,
 }
 
 /// How long each target is fuzzed, and the variable that passes it to `crates/testkit/src/fuzz.rs`. A nightly
@@ -202,6 +208,27 @@ pub const STEPS: &[Step] = &[
         after: Some("clippy"),
         ..PLAIN
     },
+    Step {
+        name: "release",
+        work: Work::Cargo(&["build", "--release", "-p", "rooftree-cli"]),
+        speed: Speed::Long,
+        after: Some("clippy"),
+        ..PLAIN
+    },
+    Step {
+        name: "kills",
+        work: Work::Kills,
+        speed: Speed::Long,
+        after: Some("release"),
+        ..PLAIN
+    },
+    Step {
+        name: "mutants",
+        work: Work::Mutants,
+        speed: Speed::Long,
+        after: Some("test"),
+        ..PLAIN
+    },
 ];
 
 impl Step {
@@ -227,6 +254,8 @@ impl Step {
             Work::Browser => browser::SPELLED.to_owned(),
             Work::ReferenceServers => reference_servers::SPELLED.to_owned(),
             Work::Emulators => emulators::SPELLED.to_owned(),
+            Work::Kills => "cargo xtask kills".to_owned(),
+            Work::Mutants => "cargo xtask mutants".to_owned(),
         }
     }
 
@@ -238,7 +267,8 @@ impl Step {
     }
 
     /// Does it and says whether it went well.
-    pub fn perform(&self, repository: &Repository, counts: &mut Counts) -> Result<bool> {
+    pub fn perform(&self, repository: &Repository, report: &mut TestReport) -> Result<bool> {
+        let counts = &mut report.counts;
         match self.work {
             Work::Tidy => Ok(tidy::run(repository)? == ExitCode::SUCCESS),
             Work::Cargo(arguments) => Ok(cargo(repository, arguments)
@@ -249,7 +279,7 @@ impl Step {
                 .status()
                 .context("start cargo")?
                 .success()),
-            Work::Test(arguments) => counted(linted(repository, arguments), counts),
+            Work::Test(arguments) => second_try::cargo_tests(repository, arguments, report),
             Work::Fuzz(arguments) => {
                 let mut command = linted(repository, arguments);
                 if std::env::var_os(FUZZ_SECS).is_none() {
@@ -263,9 +293,11 @@ impl Step {
             Work::Schemathesis => schemathesis::perform(repository, counts),
             Work::Cron => cron::perform(repository, counts),
             Work::PageScripts => page_scripts::perform(repository),
-            Work::Browser => browser::perform(repository, counts),
+            Work::Browser => browser::perform(repository, report),
             Work::ReferenceServers => reference_servers::perform(repository, counts),
             Work::Emulators => emulators::perform(repository, counts),
+            Work::Kills => Ok(kills::run(repository, &[])? == ExitCode::SUCCESS),
+            Work::Mutants => Ok(mutants::run(repository, &[])? == ExitCode::SUCCESS),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::counts::Counts;
+use super::{counts::Counts, second_try::TestReport};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ impl Outcome {
 pub struct Row {
     pub name: &'static str,
     pub outcome: Outcome,
-    pub counts: Counts,
+    pub report: TestReport,
     pub took: Duration,
 }
 
@@ -38,7 +38,7 @@ impl Row {
         Self {
             name,
             outcome: Outcome::Skipped(reason),
-            counts: Counts::default(),
+            report: TestReport::default(),
             took: Duration::ZERO,
         }
     }
@@ -46,17 +46,17 @@ impl Row {
     fn remark(&self) -> String {
         match &self.outcome {
             Outcome::Skipped(reason) => reason.clone(),
-            _ if self.counts == Counts::default() => String::new(),
+            _ if self.report.counts == Counts::default() => String::new(),
             _ => format!(
                 "{} passed, {} failed",
-                self.counts.passed, self.counts.failed
+                self.report.counts.passed, self.report.counts.failed
             ),
         }
     }
 
     /// A step can fail without naming a test: a lint, a build, a binary that died.
     fn is_nameless_failure(&self) -> bool {
-        self.outcome == Outcome::Failed && self.counts.failed == 0
+        self.outcome == Outcome::Failed && self.report.counts.failed == 0
     }
 }
 
@@ -76,7 +76,7 @@ pub fn render(rows: &[Row], took: Duration) -> String {
     let mut text = String::from("\n━━ summary ━━\n");
     let mut counts = Counts::default();
     for row in rows {
-        counts += row.counts;
+        counts += row.report.counts;
         let line = format!(
             "{:<8} {:<8} {:>9}  {}",
             row.name,
@@ -96,6 +96,17 @@ pub fn render(rows: &[Row], took: Duration) -> String {
             text,
             "failed without naming a test, counted as one each: {}",
             nameless.join(", ")
+        );
+    }
+    let unstable: Vec<&str> = rows
+        .iter()
+        .flat_map(|row| row.report.unstable.iter().map(String::as_str))
+        .collect();
+    if !unstable.is_empty() {
+        let _ = writeln!(
+            text,
+            "unstable, failed among others and passed alone; mend: {}",
+            unstable.join(", ")
         );
     }
     if counts.ignored > 0 {
@@ -119,10 +130,13 @@ mod tests {
         Row {
             name,
             outcome,
-            counts: Counts {
-                passed,
-                failed,
-                ignored: 0,
+            report: TestReport {
+                counts: Counts {
+                    passed,
+                    failed,
+                    ignored: 0,
+                },
+                unstable: Vec::new(),
             },
             took: Duration::from_millis(1500),
         }
@@ -155,6 +169,19 @@ mod tests {
         let text = render(&rows, Duration::ZERO);
         assert!(
             text.contains("counted as one each: clippy") && text.ends_with("7 passed, 1 failed\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn unstable_tests_are_named_and_do_not_fail_the_suite() {
+        let mut test = row("test", Outcome::Passed, 7, 0);
+        test.report.unstable = vec!["queue::in_order".to_owned()];
+        let text = render(&[test], Duration::ZERO);
+        assert!(
+            text.contains(
+                "unstable, failed among others and passed alone; mend: queue::in_order\n"
+            ) && text.ends_with("7 passed, 0 failed\n"),
             "{text}"
         );
     }

@@ -90,7 +90,7 @@ async fn a_long_run_of_tool_calls_keeps_pairs_and_the_request_verbatim() {
     let summary = say("Done: looked.").agent("compaction").matching(".*");
     let mut plan =
         TestRuntimeBuilder::new(steps.chain([say("finished").agent("lead"), summary])).tools(tools);
-    plan.window = Some(EMERGENCY_LIMIT);
+    plan.window = Some(3_000);
     let runtime = plan.build();
     let session = runtime.post("count the oddly named files").await;
     let end = runtime.wait_for_run(&session).await;
