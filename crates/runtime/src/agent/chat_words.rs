@@ -75,6 +75,11 @@ fn failure(code: Option<ErrorCode>) -> &'static str {
     }
 }
 
+/// The reason without the command-line flags that would allow the call: nobody types them in a chat.
+fn without_flags(reason: &str) -> &str {
+    reason.split_once("; --").map_or(reason, |(why, _)| why)
+}
+
 /// What is asked, as Markdown; none for what is no question.
 pub(super) fn asked(agent: &str, body: &EventBody) -> Option<String> {
     match body {
@@ -94,7 +99,8 @@ pub(super) fn asked(agent: &str, body: &EventBody) -> Option<String> {
             if !detail.trim().is_empty() && detail.trim() != title.trim() {
                 text.push_str(&fenced(detail));
             }
-            if !reason.trim().is_empty() {
+            let reason = without_flags(reason).trim();
+            if !reason.is_empty() {
                 text.push_str(&format!("\n{}", shorten_first_line(reason, 300)));
             }
             Some(text)
@@ -215,6 +221,14 @@ mod tests {
             );
         }
         assert!(!is_silent(&end(RunStatus::Failed, "NO_MESSAGE")));
+    }
+
+    #[test]
+    fn a_reason_in_a_chat_names_no_command_line_flags() {
+        let reason = "Bash may run anything and mode `ask` asks about that; --allow 'Bash(ls)' would allow it";
+        let shown = "Bash may run anything and mode `ask` asks about that";
+        assert_eq!(without_flags(reason), shown);
+        assert_eq!(without_flags(shown), shown);
     }
 
     #[test]

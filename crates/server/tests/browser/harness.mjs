@@ -58,9 +58,10 @@ export class Bench {
     });
   }
 
-  /** Runs a command of the program beside the server. @param {...string} words */
+  /** Runs a command of the program beside the server; a last argument `{input}` is what it reads. @param {...any} words */
   run(...words) {
-    return execFileSync(/** @type {string} */ (BINARY), words, {cwd: this.project, env: this.environment(), encoding: 'utf8'});
+    const input = typeof words.at(-1) === 'object' ? words.pop().input : undefined;
+    return execFileSync(/** @type {string} */ (BINARY), words, {cwd: this.project, env: this.environment(), encoding: 'utf8', input});
   }
 
   /** Ends the server as a power failure would, and waits until it is gone. */
