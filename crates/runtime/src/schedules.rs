@@ -1,6 +1,7 @@
 //! Schedules as the runtime reads them: due times of a stored plan, drafts of clients, what is listed, and news of changes.
 
 mod draft;
+mod draft_checks;
 mod info;
 
 use rooftree_protocol::{ErrorCode, Problem, Timestamp};
@@ -10,6 +11,7 @@ use tokio::sync::watch;
 
 pub(crate) use self::{
     draft::{DraftDefaults, content_of},
+    draft_checks::check_against_store,
     info::{info, occurrence_info, preview},
 };
 

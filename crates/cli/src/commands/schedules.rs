@@ -9,7 +9,7 @@ use rooftree_runtime::{Handle, ScheduleChange, ScheduleDefaults};
 use serde::Serialize;
 
 use self::{
-    checks::{known_model, refuse_taken_name, refuse_unknown_chat, server_state},
+    checks::{known_model, server_state},
     shown::{history_table, page, preview_page, table},
 };
 use crate::{
@@ -256,10 +256,6 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
         ..ScheduleDraft::default()
     };
     let handle = environment.control()?;
-    refuse_taken_name(&handle, &who, draft.name.as_deref()).await?;
-    for target in [&draft.target, &draft.fail_target].into_iter().flatten() {
-        refuse_unknown_chat(&handle, &who, target).await?;
-    }
     let added = handle.add_schedule(&who, &draft, defaults).await;
     let added = added.map_err(|error| error.problem())?;
     note_unknown_agent(environment, &added.agent);

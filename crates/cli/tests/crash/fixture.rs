@@ -15,7 +15,7 @@ use rooftree_store::{
 use tempfile::TempDir;
 
 /// How long anything may take before the test calls it stuck.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What the model does with each task: it looks twice at once, leaves one line in a file, and says so.
 const SCRIPT: &str = r#"

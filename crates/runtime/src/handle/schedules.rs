@@ -13,7 +13,7 @@ use rooftree_store::{
 use super::{Handle, row_watch::RowWatch};
 use crate::{
     Error,
-    schedules::{self, DraftDefaults, content_of},
+    schedules::{self, DraftDefaults, check_against_store, content_of},
 };
 
 /// Occurrences that a list of schedules has of each.
@@ -126,6 +126,7 @@ impl Handle {
             ..draft.clone()
         };
         self.refuse_foreign_session(who, &draft).await?;
+        check_against_store(&*self.store, &who.account(), &draft, None).await?;
         let defaults = DraftDefaults {
             model: draft.model.clone().or_else(|| self.usual_model(&agent)),
             agent,
@@ -158,6 +159,7 @@ impl Handle {
             self.known_agent(who, agent)?;
         }
         self.refuse_foreign_session(who, draft).await?;
+        check_against_store(&*self.store, &row.account, draft, Some(&row.id)).await?;
         let defaults = DraftDefaults {
             agent: row.plan.agent.clone(),
             cwd: row.plan.cwd.clone(),

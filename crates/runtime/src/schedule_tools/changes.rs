@@ -14,7 +14,7 @@ use super::scheduled_run;
 use crate::{
     caller::Caller,
     delegation::scheduled_rights,
-    schedules::{self, DraftDefaults, content_of},
+    schedules::{self, DraftDefaults, check_against_store, content_of},
 };
 
 /// Schedules that one person's agents may make, all in all.
@@ -108,6 +108,9 @@ pub(super) async fn create(
         .unwrap_or_else(|| caller.session.agent.clone());
     let defaults = defaults(caller, &agent, call)?;
     draft.agent = Some(defaults.agent.clone());
+    let account = &caller.session.account;
+    let checked = check_against_store(&**caller.context.store(), account, &draft, None).await;
+    checked.map_err(|error| error.problem().message)?;
     let mut content = content_of(&draft, None, &defaults).map_err(|problem| problem.message)?;
     // Where the agent was asked is where the result goes; it names no other place.
     content.plan.target = caller.session.chat.clone();

@@ -8,14 +8,14 @@ use axum::{
     http::StatusCode,
 };
 use rooftree_protocol::{
-    AccessScope, OccurrenceInfo, Principal, ScheduleDraft, ScheduleInfo, SchedulePreview,
-    Timestamp,
+    AccessScope, ErrorCode, OccurrenceInfo, Principal, ScheduleDraft, ScheduleInfo,
+    SchedulePreview, Timestamp,
     api_paths::{
         SCHEDULE, SCHEDULE_HISTORY, SCHEDULE_PAUSE, SCHEDULE_PREVIEW, SCHEDULE_RESUME,
         SCHEDULE_RUN, SCHEDULES,
     },
 };
-use rooftree_runtime::{ScheduleChange, ScheduleDefaults};
+use rooftree_runtime::{Error, ScheduleChange, ScheduleDefaults};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             )
             .body::<ScheduleDraft>()
             .answers::<ScheduleInfo>(201)
-            .fails(&[403, 404]),
+            .fails(&[403, 404, 409]),
         ApiRoute::post(SCHEDULE_PREVIEW, preview)
             .needs(
                 read,
@@ -168,8 +168,17 @@ async fn add(
         zone: "UTC".to_owned(),
     };
     let handle = &state.options.handle;
-    let added = handle.add_schedule(&who, &draft, defaults).await?;
+    let added = handle.add_schedule(&who, &draft, defaults).await;
+    let added = added.map_err(taken_name)?;
     Ok((StatusCode::CREATED, Json(added)))
+}
+
+/// A schedule that is added conflicts with another one only in its name.
+fn taken_name(error: Error) -> ApiProblem {
+    match error.problem() {
+        problem if problem.code == ErrorCode::Conflict => ApiProblem::from(problem).at("/name"),
+        problem => problem.into(),
+    }
 }
 
 async fn change(

@@ -94,7 +94,7 @@ function answered(state, method, {kind, id, act, which}, body) {
   const list = state[kind];
   const one = list.find(item => item.id === id);
   if (method === 'POST' && !id) {
-    if (body.name === 'Taken') return [400, {title: 'another schedule has this name', pointer: '/name'}];
+    if (body.name === 'Taken') return [409, {title: 'another schedule has this name', pointer: '/name'}];
     list.push({...list[2], ...body, id: 'sch_9', words: body.when});
     return [201, list.at(-1)];
   }

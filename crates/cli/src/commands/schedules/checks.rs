@@ -1,54 +1,13 @@
-//! Checks of a new schedule: its name, chats and model, and whether a server runs that fires it.
+//! Checks of a new schedule: its model, and whether a server runs that fires it.
 
 use std::os::unix::net::UnixStream;
 
-use rooftree_protocol::{ChatTarget, ErrorCode, Principal, Problem};
-use rooftree_runtime::Handle;
+use rooftree_protocol::{ErrorCode, Problem};
 
 use crate::{
     configured_models::ConfiguredModels, environment::Environment, server_connection::socket_path,
     settings,
 };
-
-/// A name that a person gives names one schedule.
-pub async fn refuse_taken_name(
-    handle: &Handle,
-    who: &Principal,
-    name: Option<&str>,
-) -> Result<(), Problem> {
-    let known = handle.schedules(who).await;
-    let known = known.map_err(|error| error.problem())?;
-    let is_taken = |name: &&str| known.iter().any(|one| one.name.eq_ignore_ascii_case(name));
-    let Some(name) = name.filter(|name| is_taken(name)) else {
-        return Ok(());
-    };
-    let message = format!("there is a schedule `{name}` already");
-    Err(
-        Problem::new(ErrorCode::InvalidArguments, message).fix(format!(
-            "choose another --name, or remove it: rooftree schedules rm {name}"
-        )),
-    )
-}
-
-/// A chat of a connector that is not there would get nothing.
-pub async fn refuse_unknown_chat(
-    handle: &Handle,
-    who: &Principal,
-    target: &str,
-) -> Result<(), Problem> {
-    let Ok(chat) = target.parse::<ChatTarget>() else {
-        return Ok(());
-    };
-    let known = handle.connectors(who).await;
-    let known = known.map_err(|error| error.problem())?;
-    if known.iter().any(|row| row.name == chat.connector) {
-        return Ok(());
-    }
-    let message = format!("there is no connector `{}`", chat.connector);
-    Err(Problem::new(ErrorCode::TaskNotFound, message)
-        .cause(format!("`{target}` is a chat of it"))
-        .fix("rooftree connectors list shows them, rooftree connectors add adds one"))
-}
 
 /// The model that was named, whole: the server may be started in another directory, with other aliases.
 pub fn known_model(

@@ -9,7 +9,9 @@ use rooftree_store::{OutboxBody, OutboxFilter, OutboxRow};
 use rooftree_testkit::TestRuntime;
 use serde_json::json;
 
-use super::fixture::{add, draft, history, pass, quiet, scheduled, states, wait, with_connector};
+use super::fixture::{
+    add, draft, history, pass, quiet, scheduled, states, wait, with_connector, without_connector,
+};
 
 async fn outbox(runtime: &TestRuntime) -> Vec<(String, String)> {
     let filter = OutboxFilter {
@@ -103,11 +105,13 @@ async fn the_session_that_a_schedule_uses_again_answers_in_the_chat_that_the_sch
 #[tokio::test]
 async fn a_schedule_whose_connector_is_gone_asks_no_model() {
     let runtime = scheduled([say("Never.")]).build();
+    with_connector(&runtime, "home").await;
     let aimed = ScheduleDraft {
         target: Some("home:7".into()),
         ..draft("every 10m")
     };
     let added = add(&runtime, &aimed).await;
+    without_connector(&runtime, "home").await;
     pass(&runtime, 600);
     quiet(&runtime).await;
     assert_eq!(

@@ -28,15 +28,23 @@ pub fn draft(when: &str) -> ScheduleDraft {
     }
 }
 
-/// Makes a schedule.
+/// Makes a schedule; further ones are called `morning 2`, `morning 3`, …
 pub async fn add(runtime: &TestRuntime, draft: &ScheduleDraft) -> ScheduleInfo {
+    let known = runtime.handle.schedules(&owner()).await.unwrap();
+    let is_taken = known
+        .iter()
+        .any(|one| Some(&one.name) == draft.name.as_ref());
+    let mut draft = draft.clone();
+    if is_taken {
+        draft.name = Some(format!("morning {}", known.len() + 1));
+    }
     let defaults = ScheduleDefaults {
         agent: "lead".into(),
         cwd: runtime.path().to_owned(),
         zone: "UTC".into(),
     };
     let who = owner();
-    let added = runtime.handle.add_schedule(&who, draft, defaults).await;
+    let added = runtime.handle.add_schedule(&who, &draft, defaults).await;
     added.unwrap()
 }
 
@@ -132,6 +140,18 @@ pub async fn with_connector(runtime: &TestRuntime, name: &str) {
             enabled: true,
         }),
         expected: None,
+    };
+    let changed = runtime.handle.change_connector(&owner(), change).await;
+    changed.unwrap();
+}
+
+/// Takes it away again.
+pub async fn without_connector(runtime: &TestRuntime, name: &str) {
+    let known = runtime.handle.connector(&owner(), name).await.unwrap();
+    let change = rooftree_runtime::ConnectorChange {
+        name: name.into(),
+        fields: None,
+        expected: Some(known.revision),
     };
     let changed = runtime.handle.change_connector(&owner(), change).await;
     changed.unwrap();

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    AgentDefinition, Command, Origin, Part, PermissionMode, Principal, ScheduleDraft, Scope,
-    Surface,
+    AgentDefinition, Command, ErrorCode, Origin, Part, PermissionMode, Principal, ScheduleDraft,
+    Scope, Surface,
     command::{Address, CommandReply, Delivery, NewSession},
 };
 use rooftree_providers::scripted::{ScriptEntry, call, say};
-use rooftree_runtime::schedule_tools;
+use rooftree_runtime::{ScheduleDefaults, schedule_tools};
 use rooftree_store::OutboxFilter;
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, owner};
 use rooftree_tools::BackgroundProcesses;
@@ -228,4 +228,46 @@ async fn a_scheduled_run_makes_no_schedule_but_chooses_its_next_time_and_remembe
     let wait = next.unwrap().since(ran.ended.unwrap()).as_secs();
     assert_eq!(wait, 60, "clamped to a minute");
     runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_name_is_taken_once_and_a_chat_has_a_connector_whoever_makes_the_schedule() {
+    let input = json!({"name": "Morning", "when": "every 1h", "prompt": "Look."});
+    let runtime = with_agents([
+        say("")
+            .agent("planner")
+            .turn(1)
+            .calls([call("ScheduleCreate", input)]),
+        say("{{ results[0].text }}").agent("planner").turn(2),
+    ])
+    .build();
+    add(&runtime, &draft("every 10m")).await;
+    let defaults = || ScheduleDefaults {
+        agent: "lead".into(),
+        cwd: runtime.path().to_owned(),
+        zone: "UTC".into(),
+    };
+    let refused = async |draft: ScheduleDraft| {
+        let who = owner();
+        let added = runtime.handle.add_schedule(&who, &draft, defaults());
+        added.await.unwrap_err().problem()
+    };
+    let problem = refused(draft("every 2h")).await;
+    assert_eq!(problem.code, ErrorCode::Conflict);
+    assert!(problem.message.contains("`morning` already"), "{problem:?}");
+    let aimed = ScheduleDraft {
+        name: Some("evening".into()),
+        target: Some("nowhere:7".into()),
+        ..draft("every 2h")
+    };
+    let problem = refused(aimed).await;
+    assert!(
+        problem.message.contains("no connector `nowhere`"),
+        "{problem:?}"
+    );
+
+    let session = runtime.post_as("planner", "Plan it.").await;
+    let answer = runtime.wait_for_run(&session).await.text;
+    assert!(answer.contains("already"), "{answer}");
+    assert_eq!(runtime.handle.schedules(&owner()).await.unwrap().len(), 1);
 }

@@ -117,7 +117,7 @@ class ScheduleForm {
   /** What the server refused, at the field it is about. @param {any} error */
   tell(error) {
     const fields = /** @type {Record<string, any>} */ ({'/name': this.name, '/when': this.when, '/zone': this.zone, '/agent': this.agent, '/prompt': this.prompt, '/target': this.target});
-    fill(this.error, error.status === 409 ? 'It was changed elsewhere meanwhile. Close this and open it again. ' : '', error.message, error.hint ? `. ${error.hint}` : '');
+    fill(this.error, error.status === 409 && error.pointer !== '/name' ? 'It was changed elsewhere meanwhile. Close this and open it again. ' : '', error.message, error.hint ? `. ${error.hint}` : '');
     this.error.hidden = false;
     (fields[error.pointer] ?? this.save).focus();
   }
