@@ -35,6 +35,7 @@ mod secrets;
 mod server_connection;
 mod session_lookup;
 mod settings;
+mod store_opening;
 mod system_zone;
 mod table;
 mod terminal;

@@ -22,9 +22,18 @@ impl Environment {
 
     /// The same, where the secrets are known already.
     pub fn store_without(&self, secrets: Arc<SecretRedactor>) -> Result<Arc<dyn Store>, Problem> {
-        let store = Arc::new(SqliteStore::open(&self.database).map_err(|error| error.problem())?);
-        Ok(Arc::new(RedactingStore::new(store, secrets)))
+        let opened = SqliteStore::open(&self.database);
+        redacting(opened, secrets)
     }
+}
+
+/// A database that was opened, or why it was not. No secret gets into it.
+pub fn redacting(
+    opened: Result<SqliteStore, rooftree_store::Error>,
+    secrets: Arc<SecretRedactor>,
+) -> Result<Arc<dyn Store>, Problem> {
+    let store = Arc::new(opened.map_err(|error| error.problem())?);
+    Ok(Arc::new(RedactingStore::new(store, secrets)))
 }
 
 /// All secrets that must not be stored, shown or passed on. Unreadable settings contribute none; the code

@@ -101,6 +101,15 @@ impl SqliteStore {
         &self.found
     }
 
+    /// Says that writes and reads will follow soon. What the first ones would wait for is done in the background: the log
+    /// is begun, the database file says that it needs one, and a connection for reads is opened.
+    pub fn prepare(&self) {
+        if let Some(queue) = self.queue() {
+            queue.prepare();
+        }
+        self.read(|_| Ok(())).detach();
+    }
+
     fn queue(&self) -> Option<&WriterHandle> {
         self.writer.as_ref().and_then(Writer::queue)
     }

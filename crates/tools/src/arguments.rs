@@ -157,6 +157,7 @@ pub fn flag(input: &Value, name: &str) -> bool {
     input.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
 
+/// Built by moving: `json!` serializes again what is put into it, and every start of the program builds all schemas.
 fn object_schema(arguments: &[ToolArgument]) -> Value {
     let shown = || arguments.iter().filter(|argument| argument.is_shown);
     let properties: Map<String, Value> = shown()
@@ -166,26 +167,32 @@ fn object_schema(arguments: &[ToolArgument]) -> Value {
         .filter(|argument| argument.is_required)
         .map(|argument| argument.name)
         .collect();
-    let mut object = json!({"type": "object", "properties": properties});
-    if let (false, Some(object)) = (required.is_empty(), object.as_object_mut()) {
-        object.insert("required".to_owned(), json!(required));
+    let mut object = of_type("object");
+    object.insert("properties".to_owned(), Value::Object(properties));
+    if !required.is_empty() {
+        object.insert("required".to_owned(), Value::from(required));
     }
-    object
+    Value::Object(object)
+}
+
+fn of_type(name: &str) -> Map<String, Value> {
+    Map::from_iter([("type".to_owned(), Value::from(name))])
 }
 
 fn schema(argument: &ToolArgument) -> Value {
-    let mut schema = match argument.kind {
-        ArgumentKind::Text => json!({"type": "string"}),
-        ArgumentKind::Number => json!({"type": "integer"}),
-        ArgumentKind::Flag => json!({"type": "boolean"}),
-        ArgumentKind::Choice(words) => json!({"type": "string", "enum": words}),
-        ArgumentKind::Texts => json!({"type": "array", "items": {"type": "string"}}),
-        ArgumentKind::Objects(fields) => json!({"type": "array", "items": object_schema(fields)}),
+    let (name, more) = match argument.kind {
+        ArgumentKind::Text => ("string", None),
+        ArgumentKind::Number => ("integer", None),
+        ArgumentKind::Flag => ("boolean", None),
+        ArgumentKind::Choice(words) => ("string", Some(("enum", Value::from(words)))),
+        ArgumentKind::Texts => ("array", Some(("items", Value::Object(of_type("string"))))),
+        ArgumentKind::Objects(fields) => ("array", Some(("items", object_schema(fields)))),
     };
-    if let (false, Some(object)) = (argument.about.is_empty(), schema.as_object_mut()) {
-        object.insert("description".to_owned(), json!(argument.about));
-    }
-    schema
+    let about = (!argument.about.is_empty()).then(|| ("description", argument.about.into()));
+    let mut schema = of_type(name);
+    let more = more.into_iter().chain(about);
+    schema.extend(more.map(|(key, value)| (key.to_owned(), value)));
+    Value::Object(schema)
 }
 
 /// Models sometimes write an object as text; nothing at all is an object without arguments.

@@ -18,8 +18,14 @@ use crate::{
 /// The runtime replaces this tool by one of the same name that also stops agents.
 pub const INFO: ToolInfo = ToolInfo {
     name: "TaskStop",
-    aliases: &["exec_kill", "kill_task", "CancelTask", "shutdown_teammate"],
-    definition_aliases: &["KillShell", "KillBash"],
+    aliases: &[
+        "exec_kill",
+        "kill_task",
+        "CancelTask",
+        "shutdown_teammate",
+        "KillShell",
+    ],
+    definition_aliases: &["KillBash"],
     kind: ToolKind::Execute,
     effect: Effect::LocalMutation,
     repeat: Some(Repeat::Idempotent),

@@ -119,7 +119,7 @@ fn is_in_scope(tool: &dyn Tool, scope: &Scope) -> bool {
 
 /// Whether a scope lets this name through.
 pub fn is_named(scope: &Scope, name: &str) -> bool {
-    let matches = |glob: &String| is_match(glob, &name.to_ascii_lowercase());
+    let matches = |glob: &String| is_match(glob, name);
     scope
         .allow
         .as_ref()
@@ -137,10 +137,12 @@ pub fn is_listed(scope: &Scope, name: &str) -> bool {
 ///
 /// Only the case of plain letters is forgiven: others look like them and are not.
 pub(crate) fn is_match(glob: &str, name: &str) -> bool {
-    if !glob.contains(['*', '?', '[', ']', '{', '}', '\\']) {
+    let is_special = |byte| matches!(byte, b'*' | b'?' | b'[' | b']' | b'{' | b'}' | b'\\');
+    if !glob.bytes().any(is_special) {
         return glob.eq_ignore_ascii_case(name);
     }
-    glob_cache::is_match(&glob.to_ascii_lowercase(), WildcardMeaning::Anything, name)
+    let (glob, name) = (glob.to_ascii_lowercase(), name.to_ascii_lowercase());
+    glob_cache::is_match(&glob, WildcardMeaning::Anything, &name)
 }
 
 /// Whether this is the name of a remote tool without what all of them begin with.
@@ -151,7 +153,11 @@ fn is_short_for(name: &str, tool: &str) -> bool {
 
 /// Whether a glob means a remote tool by its short name, or all tools of its server.
 fn names_remote(glob: &str, name: &str) -> bool {
-    let Some(short) = name.strip_prefix(PREFIX) else {
+    let is_remote = |start: &str| start.eq_ignore_ascii_case(PREFIX);
+    let Some((_, short)) = name
+        .split_at_checked(PREFIX.len())
+        .filter(|(start, _)| is_remote(start))
+    else {
         return false;
     };
     let server = short
@@ -162,9 +168,9 @@ fn names_remote(glob: &str, name: &str) -> bool {
 
 /// Whether a glob, or an alias written plainly, means this tool.
 fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
-    let name = tool.spec().name.to_ascii_lowercase();
-    is_match(glob, &name)
-        || names_remote(glob, &name)
+    let name = tool.spec().name.as_str();
+    is_match(glob, name)
+        || names_remote(glob, name)
         || tool
             .aliases()
             .iter()
@@ -173,11 +179,7 @@ fn names_tool(glob: &str, tool: &dyn Tool) -> bool {
 
 /// Whether a glob that takes away may mean this tool under any of its names.
 fn may_name_tool(glob: &str, tool: &dyn Tool) -> bool {
-    names_tool(glob, tool)
-        || tool
-            .aliases()
-            .iter()
-            .any(|alias| is_match(glob, &alias.to_ascii_lowercase()))
+    names_tool(glob, tool) || tool.aliases().iter().any(|alias| is_match(glob, alias))
 }
 
 #[cfg(test)]

@@ -31,10 +31,11 @@ fn main() -> Result<()> {
             Ok(())
         }
         ["serve", directory] => post_server::serve(Path::new(directory)),
-        ["ask", url] => ask(url, 0),
-        ["shell", url, commands] => ask(url, commands.parse()?),
+        ["ask", url] => ask(url, 0, None),
+        ["ask-durable", directory, url] => ask(url, 0, Some(Path::new(directory))),
+        ["shell", url, commands] => ask(url, commands.parse()?, None),
         _ => bail!(
-            "insert DIRECTORY | turns DIRECTORY TURNS | crowd DIRECTORY SESSIONS TURNS | serve DIRECTORY | ask URL | shell URL COMMANDS"
+            "insert DIRECTORY | turns DIRECTORY TURNS | crowd DIRECTORY SESSIONS TURNS | serve DIRECTORY | ask URL | ask-durable DIRECTORY URL | shell URL COMMANDS"
         ),
     }
 }
@@ -45,8 +46,11 @@ fn insert(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Asks a model over HTTP, starts a shell after each of so many answers, and prints.
-fn ask(url: &str, commands: usize) -> Result<()> {
+/// Asks a model over HTTP, starts a shell after each of so many answers, and prints; before that, the last answer is on
+/// disk if there is a directory for it.
+fn ask(url: &str, commands: usize, directory: Option<&Path>) -> Result<()> {
+    let open = |directory: &Path| DurableTable::open(&directory.join("bare.db"));
+    let table = directory.map(open).transpose()?;
     machine::single_thread_runtime()?.block_on(async {
         let model = BaselineClient::new(url.to_owned())?;
         let mut messages = vec![json!({"role": "user", "content": "hi"})];
@@ -57,6 +61,9 @@ fn ask(url: &str, commands: usize) -> Result<()> {
             messages.push(json!({"role": "user", "content": format!("{:?}", output.status)}));
         }
         model.ask(&messages).await?;
+        table
+            .as_ref()
+            .map_or(Ok(()), |table| table.commit(["Hello."]))?;
         println!("Hello.");
         Ok(())
     })

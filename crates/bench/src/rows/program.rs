@@ -26,7 +26,7 @@ pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<
         let why = "the program is not built";
         return Ok(vec![BenchRow::skipped("the program over a wire", why)]);
     };
-    let mut rows = vec![answer(place, &rooftree, options)?];
+    let mut rows = answer(place, &rooftree, options)?;
     for (name, sandbox, path) in [
         ("default sandbox", "auto", None),
         ("Landlock", "auto", Some(())),
@@ -42,24 +42,36 @@ pub(super) fn measure(place: &ProgramDir, options: &BenchOptions) -> Result<Vec<
     Ok(rows)
 }
 
-/// From exec to exit: one question over HTTP, answered, stored and printed.
-fn answer(place: &ProgramDir, rooftree: &Path, options: &BenchOptions) -> Result<BenchRow> {
+/// From exec to exit: one question over HTTP, answered, stored and printed. Once beside a program that keeps nothing, and
+/// once beside one that keeps the answer: what lies between the two is the disk.
+fn answer(place: &ProgramDir, rooftree: &Path, options: &BenchOptions) -> Result<Vec<BenchRow>> {
     let work = TempDir::new()?;
     let answers = [json!({"say": [{"text": ["Hello."]}]})];
     let server =
         ModelServerProcess::start_in(place, &MESSAGES, work.path(), &answers, &["by-turn"])?;
     let times = options.amount(10, 3);
-    let pair = compare(
-        options.rounds,
-        || repeated(times, || bare(place, &["ask", &server.url])),
-        || repeated(times, || ours(rooftree, work.path(), &server.url, &[])),
-    )?;
-    Ok(BenchRow::time(
-        "exec, one answer over Messages, exit",
-        pair,
-        FigureTarget::Times(4.0),
-        "a program that asks over HTTP and prints",
-    ))
+    let directory = work.path().to_string_lossy().into_owned();
+    let beside: [(&str, &[&str], &str); 2] = [
+        (
+            "exec, one answer over Messages, exit",
+            &["ask", &server.url],
+            "a program that asks over HTTP and prints",
+        ),
+        (
+            "exec, one answer over Messages, exit, beside a durable row",
+            &["ask-durable", &directory, &server.url],
+            "a program that asks over HTTP, commits one durable row, and prints",
+        ),
+    ];
+    let row = |(name, arguments, what): (&str, &[&str], &str)| {
+        let pair = compare(
+            options.rounds,
+            || repeated(times, || bare(place, arguments)),
+            || repeated(times, || ours(rooftree, work.path(), &server.url, &[])),
+        )?;
+        Ok(BenchRow::time(name, pair, FigureTarget::Times(4.0), what))
+    };
+    beside.into_iter().map(row).collect()
 }
 
 /// One shell command: a run of many less a run of none, divided.

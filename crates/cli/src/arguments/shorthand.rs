@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::{
-    Command, CommandFactory, Parser,
+    Command, CommandFactory, FromArgMatches,
     error::{ContextKind, ContextValue, ErrorKind},
 };
 use rooftree_stdx::edit_distance::{edit_distance, edit_distance_with_swaps};
@@ -32,8 +32,10 @@ const ALONE: [&str; 8] = [
 
 /// Parses the command line. Help, versions and errors are printed here; then the exit code is returned.
 pub fn parse(typed: impl Iterator<Item = OsString>) -> Result<CliInvocation, ExitCode> {
-    let typed = expand(typed.collect(), &CliInvocation::command());
-    CliInvocation::try_parse_from(&typed).map_err(|mut error| {
+    // Made once: to make all commands with their arguments takes as long as to parse a line.
+    let mut program = CliInvocation::command();
+    let typed = expand(typed.collect(), &program);
+    parse_with(&mut program, &typed).map_err(|mut error| {
         keep_nearest(&mut error);
         // A write fails only if the terminal is gone; then nothing can be said.
         let _ = error.print();
@@ -42,6 +44,11 @@ pub fn parse(typed: impl Iterator<Item = OsString>) -> Result<CliInvocation, Exi
         }
         ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
     })
+}
+
+fn parse_with(program: &mut Command, typed: &[OsString]) -> Result<CliInvocation, clap::Error> {
+    let mut matches = program.try_get_matches_from_mut(typed)?;
+    CliInvocation::from_arg_matches_mut(&mut matches).map_err(|error| error.format(program))
 }
 
 /// Of the subcommands that resemble a misspelt one, keeps those that differ least.
@@ -164,7 +171,7 @@ mod tests {
     #[test]
     fn only_the_nearest_subcommands_are_proposed_for_a_misspelt_one() {
         let typed = ["rooftree", "sesions", "list"].map(OsString::from);
-        let mut error = CliInvocation::try_parse_from(&typed).unwrap_err();
+        let mut error = parse_with(&mut CliInvocation::command(), &typed).unwrap_err();
         keep_nearest(&mut error);
         let similar = error.get(ContextKind::SuggestedSubcommand);
         let expected = ContextValue::Strings(vec!["sessions".into()]);

@@ -1,7 +1,8 @@
 //! Pool of reader threads beside the writer, each with its own connection.
 //!
 //! A thread is started when a read finds all others busy, and opens its connection when it
-//! has its first read: a program that only posts never pays for either.
+//! has its first read: a program that only posts never pays for either. Opening one means parsing the schema, which
+//! takes longer than most reads: reads that come while a connection is being opened wait for it.
 
 use std::{
     collections::VecDeque,
@@ -36,6 +37,8 @@ struct ReaderPoolShared {
 struct ReaderPoolState {
     waiting: VecDeque<ReadJob>,
     idle: usize,
+    /// How many threads were started and have not opened their first connection yet.
+    starting: usize,
     threads: Vec<JoinHandle<()>>,
     /// How many have a connection.
     connected: usize,
@@ -75,11 +78,13 @@ impl ReaderPool {
         state.waiting.push_back(Box::new(move |connection| {
             let _ = answer.send(connection.and_then(work));
         }));
-        if state.idle < state.waiting.len() && state.threads.len() < AT_ONCE {
+        let is_enough = state.idle >= state.waiting.len() || state.starting > 0;
+        if !is_enough && state.threads.len() < AT_ONCE {
             let shared = Arc::clone(&self.0);
             let started = thread::Builder::new()
                 .name("store-reader".into())
                 .spawn(move || shared.serve());
+            state.starting += usize::from(started.is_ok());
             state.threads.extend(started.ok());
         }
         drop(state);
@@ -135,14 +140,18 @@ impl ReaderPoolShared {
     }
 
     fn serve(&self) {
-        let (mut connection, mut epoch) = (None, 0);
+        let (mut connection, mut epoch, mut is_starting) = (None, 0, true);
         while let Some(next) = self.next(&mut epoch) {
             let ReaderTask::Read(read) = next else {
                 self.close(connection.take());
                 continue;
             };
             if connection.is_none() {
-                match self.connect() {
+                let opened = self.connect();
+                if std::mem::take(&mut is_starting) {
+                    self.state().starting -= 1;
+                }
+                match opened {
                     Ok(opened) => connection = Some(opened),
                     Err(error) => {
                         read(Err(error));
@@ -199,5 +208,65 @@ impl ReaderPoolShared {
                 .unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A pool on a new database.
+    fn pool(directory: &tempfile::TempDir) -> ReaderPool {
+        let path = directory.path().join("rooftree.db");
+        drop(connect::writer(&path).unwrap());
+        ReaderPool::new(&path)
+    }
+
+    #[tokio::test]
+    async fn p_5_reads_that_come_while_the_first_connection_is_opened_open_no_other() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let pool = pool(&directory);
+        // As long as another connection has the file for itself, none can be opened.
+        let path = directory.path().join("rooftree.db");
+        let lock = Connection::open(&path).unwrap();
+        lock.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT")
+            .unwrap();
+        let reads = [1, 2, 3].map(|number| pool.read(move |_| Ok(number)));
+        drop(lock);
+        let mut found = Vec::new();
+        for read in reads {
+            found.push(read.await.unwrap());
+        }
+        assert_eq!(found, [1, 2, 3]);
+        assert_eq!(pool.0.state().connected, 1);
+    }
+
+    #[tokio::test]
+    async fn a_read_that_finds_all_threads_busy_gets_one_of_its_own() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let pool = pool(&directory);
+        pool.read(|_| Ok(())).await.unwrap();
+        let (go_on, wait) = std::sync::mpsc::channel::<()>();
+        let (began, begins) = std::sync::mpsc::channel::<()>();
+        let slow = pool.read(move |_| {
+            let _ = began.send(());
+            let _ = wait.recv();
+            Ok(())
+        });
+        begins.recv().unwrap();
+        pool.read(|_| Ok(())).await.unwrap();
+        assert_eq!(pool.0.state().connected, 2);
+        go_on.send(()).unwrap();
+        slow.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_thread_whose_connection_fails_lets_the_next_read_start_another() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let pool = ReaderPool::new(&directory.path().join("not-there.db"));
+        for _ in 0..2 {
+            assert!(pool.read(|_| Ok(())).await.is_err());
+        }
+        assert_eq!(pool.0.state().starting, 0);
     }
 }

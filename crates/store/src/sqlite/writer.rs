@@ -15,7 +15,10 @@ mod write_queue;
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     thread::{self, JoinHandle},
     time::Duration,
 };
@@ -71,6 +74,7 @@ impl Writer {
             exit,
             disk: DiskSync::new(files, entry.nudge()),
             changes,
+            prepares: AtomicBool::new(false),
         };
         let pen = Mutex::new(WriteConnection::new(connection)?);
         let shared = Arc::new((desk, pen));
@@ -117,6 +121,8 @@ struct WriterShared {
     exit: QueueReceiver<WriterMessage>,
     disk: DiskSync,
     changes: Arc<ChangeNotifier>,
+    /// Whether the log is to be begun before anything is written.
+    prepares: AtomicBool,
 }
 
 /// State used only by the thread whose turn it is.
@@ -191,15 +197,19 @@ fn writer_loop(desk: &WriterShared, shared: &Mutex<WriteConnection>) {
         if turn.is_ok() {
             desk.exit.end();
         }
+        let is_owed = owed.is_some();
         if let Some(owed) = owed {
             desk.disk.sync_and_ack(owed);
+        }
+        if desk.prepares.swap(false, SeqCst) || is_owed {
             begin_use(desk, shared);
         }
     }
 }
 
 /// Stores a flag in the database file, once, that it needs a log: a checkpoint copies it into the file, and the log
-/// overrides it from then on.
+/// overrides it from then on. If this is the first write of all, SQLite begins the log with it, for which it calls fsync
+/// on the log and on its directory: later writes need not wait for these two.
 fn begin_use(desk: &WriterShared, shared: &Mutex<WriteConnection>) {
     let pen = || shared.lock().unwrap_or_else(PoisonError::into_inner);
     if desk.disk.files().is_begin_of_use() && !desk.disk.is_broken() {
@@ -267,8 +277,10 @@ impl WriteBacklog<'_> {
             self.desk.exit.take_all(&mut self.at_hand);
         }
         loop {
-            if let WriterMessage::Operation(operation) = self.at_hand.pop_front()? {
-                return Some(operation);
+            match self.at_hand.pop_front()? {
+                WriterMessage::Operation(operation) => return Some(operation),
+                WriterMessage::Prepare => self.desk.prepares.store(true, SeqCst),
+                WriterMessage::Watched => {}
             }
         }
     }

@@ -31,10 +31,25 @@ async fn killed(directory: &TempDir) -> PathBuf {
             .await
             .unwrap();
         store.post(post(&id, "waits", "hello")).await.unwrap();
+        if number == 1 {
+            // It is put there beside the writes: what comes after it is in the log only.
+            until_a_log_is_needed(&path, &directory.path().join("first.db")).await;
+        }
     }
     let left = directory.path().join("rooftree.db");
     copy(&path, &left, &["", "-wal", "-mark"]);
     left
+}
+
+/// Waits until the file says that it needs a log.
+async fn until_a_log_is_needed(live: &Path, alone: &Path) {
+    for looks in 0.. {
+        copy(live, alone, &[""]);
+        if !missing(alone).await.is_empty() {
+            return;
+        }
+        assert!(looks < 100_000, "it never says so");
+    }
 }
 
 fn copy(from: &Path, to: &Path, ends: &[&str]) {
@@ -302,6 +317,25 @@ async fn s_b12_a_copy_of_the_file_alone_is_noticed_while_it_is_in_use_and_whole_
                 .is_some()
         );
     }
+}
+
+#[tokio::test]
+async fn p_5_a_copy_is_noticed_before_the_first_write_if_that_was_announced() {
+    let directory = TempDir::new().unwrap();
+    let live = directory.path().join("live/rooftree.db");
+    killed(&directory).await;
+    let alone = directory.path().join("alone.db");
+    let store = SqliteStore::open(&live).unwrap();
+    store.prepare();
+    until_a_log_is_needed(&live, &alone).await;
+    assert!(refused(&alone).contains("copied while it was in use, without its log"));
+    drop(store);
+    copy(&live, &alone, &[""]);
+    assert_eq!(
+        missing(&alone).await,
+        Vec::<String>::new(),
+        "whoever wrote nothing leaves a whole file"
+    );
 }
 
 #[tokio::test]

@@ -1,10 +1,13 @@
 //! Loads settings, models, agents and servers for a run or a conversation, and starts the runtime.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    cell::Cell,
+    sync::{Arc, OnceLock},
+};
 
 use rooftree_protocol::{ModelChoice, PermissionMode, Problem};
 use rooftree_runtime::{AgentRuntime, ContextWatcher, Definitions, Handle, SystemClock};
-use rooftree_store::Store;
+use rooftree_store::{SqliteStore, Store};
 use rooftree_tools::SemanticSearchTool;
 
 use super::{
@@ -20,6 +23,7 @@ use crate::{
     project_agents::{self, ProjectAgents},
     secrets,
     settings::{self, Settings},
+    store_opening::StoreOpening,
     told_notices::ToldNotices,
     trust,
     web::WebAccess,
@@ -36,8 +40,9 @@ pub struct PreparedRun {
     overrides: CliOverrides,
     search: SemanticSearchTool,
     online: WebAccess,
-    /// Opened when it is first needed, after all that was typed has been validated.
+    /// Nothing is put into it before all that was typed has been validated.
     store: OnceLock<Arc<dyn Store>>,
+    opening: Cell<Option<StoreOpening>>,
     /// Flags that are ignored because their settings are pinned.
     pinned: Vec<String>,
 }
@@ -58,6 +63,9 @@ pub struct PreparedRuntime {
 impl PreparedRun {
     /// Reads all of it; asks whether the folder is trusted, if a person can be asked.
     pub async fn load(arguments: &Arguments, environment: &Environment) -> Result<Self, Problem> {
+        let answerer = prompt_answerer(arguments, environment);
+        // A person may think for long, and a database in use is not to be restored.
+        let opening = (answerer != PromptAnswerer::Person).then(|| opening(environment));
         let mut settings = settings::load(environment)?;
         if let Some(typed) = &arguments.agents {
             settings.add_agent_providers(&[project_agents::typed_document(environment, typed)?]);
@@ -67,10 +75,10 @@ impl PreparedRun {
         let models = Arc::new(ConfiguredModels::with_tape(environment, &settings, &tape)?);
         let search = embeddings::search(environment, &settings, &models, &tape)?;
         let online = WebAccess::of(&settings, &models.credentials, &models.catalog)?;
-        let answerer = prompt_answerer(arguments, environment);
         if answerer == PromptAnswerer::Person {
             trust::trust_prompt::ask(environment, &project_agents::places(environment)).await?;
         }
+        let opening = opening.unwrap_or_else(|| self::opening(environment));
         let project =
             ProjectAgents::find(environment, &settings, &models, arguments.agents.as_deref())?;
         let gathered = mcp_servers::gather(
@@ -81,6 +89,7 @@ impl PreparedRun {
         )?;
         Ok(Self {
             store: OnceLock::new(),
+            opening: Cell::new(Some(opening)),
             settings,
             models,
             project,
@@ -113,7 +122,9 @@ impl PreparedRun {
             return Ok(store.clone());
         }
         let secrets = secrets::known_with(environment, &self.settings);
-        let opened = environment.store_without(Arc::new(secrets))?;
+        let opened = self.opening.take().and_then(StoreOpening::finish);
+        let opened = opened.unwrap_or_else(|| SqliteStore::open(&environment.database));
+        let opened = secrets::redacting(opened, Arc::new(secrets))?;
         Ok(self.store.get_or_init(|| opened).clone())
     }
 
@@ -199,4 +210,8 @@ impl PreparedRun {
             gathered: self.gathered,
         })
     }
+}
+
+fn opening(environment: &Environment) -> StoreOpening {
+    StoreOpening::begin(&environment.database)
 }

@@ -3,11 +3,12 @@
 use std::{
     ffi::OsStr,
     io::{IsTerminal, Read, Write},
-    os::unix::ffi::OsStrExt,
+    os::{fd::AsFd, unix::ffi::OsStrExt},
     path::Path,
     time::Duration,
 };
 
+use nix::sys::stat::{SFlag, fstat, stat};
 use rooftree_client::RuntimeClient;
 use rooftree_protocol::{
     Limits, Part, Problem, ReservedTag, SkillNote, reserved_tags::escape_tags,
@@ -175,24 +176,20 @@ fn reads_input(arguments: &Arguments, environment: &Environment, dash: bool) -> 
 /// pipe may have been left open by mistake.
 fn read_input() -> Result<String, Problem> {
     let limit = Limits::default().attachment_bytes;
-    let (tx, rx) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
+    let read = move || {
         let mut bytes = Vec::new();
         // A closed standard input is an empty one.
         let _ = std::io::stdin()
             .lock()
             .take(limit + 1)
             .read_to_end(&mut bytes);
-        let _ = tx.send(bytes);
-    });
-    let bytes = rx.recv_timeout(PATIENCE).or_else(|_| {
-        let _ = writeln!(
-            std::io::stderr(),
-            "reading standard input until it ends (--no-input leaves it alone) …"
-        );
-        rx.recv()
-    });
-    let bytes = bytes.unwrap_or_default();
+        bytes
+    };
+    let bytes = if never_waits(std::io::stdin()) {
+        read()
+    } else {
+        read_aside(read)
+    };
     if bytes.len() as u64 > limit {
         return Err(
             usage(format!("standard input is longer than {limit} bytes"))
@@ -203,9 +200,42 @@ fn read_input() -> Result<String, Problem> {
         .map_err(|_| usage("standard input is not text").fix("attach it instead: @FILE"))
 }
 
+/// Whether reading from here never waits for another program: a file, or `/dev/null`.
+fn never_waits(input: impl AsFd) -> bool {
+    let null = stat("/dev/null").map(|null| null.st_rdev);
+    fstat(input).is_ok_and(|input| {
+        let kind = SFlag::from_bits_truncate(input.st_mode) & SFlag::S_IFMT;
+        kind == SFlag::S_IFREG || (kind == SFlag::S_IFCHR && null == Ok(input.st_rdev))
+    })
+}
+
+/// Reads in a thread of its own, and says so if that takes long.
+fn read_aside(read: impl FnOnce() -> Vec<u8> + Send + 'static) -> Vec<u8> {
+    let (tx, rx) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tx.send(read()));
+    let bytes = rx.recv_timeout(PATIENCE).or_else(|_| {
+        let _ = writeln!(
+            std::io::stderr(),
+            "reading standard input until it ends (--no-input leaves it alone) …"
+        );
+        rx.recv()
+    });
+    bytes.unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn p_5_a_file_and_no_input_are_read_without_a_thread() {
+        let file = tempfile::tempfile().unwrap();
+        let nothing = std::fs::File::open("/dev/null").unwrap();
+        let (pipe, _other_end) = std::io::pipe().unwrap();
+        assert!(never_waits(file) && never_waits(nothing) && !never_waits(pipe));
+        let zeros = std::fs::File::open("/dev/zero").unwrap();
+        assert!(!never_waits(zeros), "it does not end");
+    }
 
     #[test]
     fn n_13_files_named_inside_a_sentence_are_found_once() {

@@ -19,13 +19,6 @@ use crate::{
 
 /// It only ends what this session has begun.
 const INFO: ToolInfo = ToolInfo {
-    aliases: &[
-        "exec_kill",
-        "kill_task",
-        "CancelTask",
-        "shutdown_teammate",
-        "KillShell",
-    ],
     kind: ToolKind::Delegate,
     effect: Effect::ReadOnly,
     repeat: None,

@@ -61,6 +61,8 @@ pub(super) enum WriterMessage {
     Operation(Box<dyn WriteOperation>),
     /// There is a subscriber to other processes' commits from now on.
     Watched,
+    /// Writes will follow soon: what the first of them would need besides may be done now.
+    Prepare,
 }
 
 /// Handle of the writer's queue.
@@ -119,6 +121,11 @@ impl WriterHandle {
     /// Tells the writer that there is a subscriber to other processes' commits from now on.
     pub(crate) fn watched(&self) {
         self.0.put(WriterMessage::Watched);
+    }
+
+    /// Tells the writer that writes will follow.
+    pub(crate) fn prepare(&self) {
+        self.0.put_urgent(WriterMessage::Prepare);
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     fs::{self, File},
     io::{self, Read},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
 };
 
 use super::*;
@@ -71,6 +71,79 @@ fn nearly_full(directory: &tempfile::TempDir, pages: i64) -> Connection {
     connection
 }
 
+/// A disk that notes in which order the log is synced and moved into the database.
+struct NotingDisk {
+    begins: AtomicBool,
+    done: Mutex<Vec<&'static str>>,
+}
+
+impl NotingDisk {
+    fn begun() -> Arc<Self> {
+        Arc::new(Self {
+            begins: AtomicBool::new(true),
+            done: Mutex::default(),
+        })
+    }
+
+    fn note(&self, what: &'static str) {
+        self.done.lock().unwrap().push(what);
+    }
+}
+
+impl WriterFiles for NotingDisk {
+    fn sync(&self) -> io::Result<()> {
+        self.note("sync");
+        Ok(())
+    }
+
+    fn reopen(&self) -> Result<Connection, Error> {
+        unreachable!("no sync fails")
+    }
+
+    fn is_begin_of_use(&self) -> bool {
+        self.begins.swap(false, Ordering::SeqCst)
+    }
+
+    fn checkpoint(&self) {
+        self.note("checkpoint");
+    }
+}
+
+#[test]
+fn p_5_a_log_is_begun_before_the_first_write_if_writes_are_announced() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let cases: [(bool, bool, &[&str]); 4] = [
+        (false, false, &[]),
+        (true, false, &["checkpoint"]),
+        (false, true, &["sync", "checkpoint"]),
+        // Either may come first, and the log is begun once.
+        (true, true, &["checkpoint", "sync"]),
+    ];
+    for (is_announced, is_written, expected) in cases {
+        let path = directory
+            .path()
+            .join(format!("{is_announced}-{is_written}.db"));
+        let connection = connect::writer(&path).unwrap();
+        let files = NotingDisk::begun();
+        let writer =
+            Writer::start(connection, Arc::new(ChangeNotifier::new()), files.clone()).unwrap();
+        let queue = writer.queue().unwrap().clone();
+        if is_announced {
+            queue.prepare();
+        }
+        if is_written {
+            let write = |connection: &Connection| note(connection, "said");
+            queue.write(write).wait().unwrap();
+        }
+        drop((queue, writer));
+        let mut done = files.done.lock().unwrap().clone();
+        if is_announced {
+            done.sort_unstable();
+        }
+        assert_eq!(done, expected, "{is_announced} {is_written}");
+    }
+}
+
 type PendingCounts = Vec<Pending<usize>>;
 
 fn queued(texts: Vec<String>) -> (WriterShared, PendingCounts) {
@@ -91,6 +164,7 @@ fn with_disk(
             exit,
             disk,
             changes: Arc::new(ChangeNotifier::new()),
+            prepares: AtomicBool::new(false),
         },
     )
 }
