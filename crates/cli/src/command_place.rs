@@ -18,7 +18,11 @@ pub fn check(command: &CliCommand, environment: &Environment) -> Result<(), Prob
     match place(command) {
         CommandPlace::Anywhere => Ok(()),
         CommandPlace::ThisMachine if !is_typed => Ok(()),
-        CommandPlace::ThisMachine | CommandPlace::OwnDatabase => Err(refused(&address)),
+        CommandPlace::ThisMachine => Err(refused(&address, "is about this machine")),
+        CommandPlace::OwnDatabase => Err(refused(
+            &address,
+            "works with the database of this machine only",
+        )),
     }
 }
 
@@ -70,13 +74,11 @@ fn place(command: &CliCommand) -> CommandPlace {
     }
 }
 
-fn refused(address: &str) -> Problem {
+fn refused(address: &str, why: &str) -> Problem {
     Problem::new(
         ErrorCode::InvalidArguments,
         "this command cannot be sent to a server",
     )
-    .cause(format!(
-        "commands go to {address}, and this one needs the files of its machine"
-    ))
+    .cause(format!("commands go to {address}, and this one {why}"))
     .fix("run it on the machine of the server, or leave out --server and ROOFTREE_SERVER")
 }

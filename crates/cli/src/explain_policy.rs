@@ -190,6 +190,15 @@ pub fn arguments(known: &KnownTools, tool: &str, typed: Option<&str>) -> Result<
     if let Ok(input @ Value::Object(_)) = serde_json::from_str(typed) {
         return Ok(input);
     }
+    // No path and no command begins like an object with a field.
+    if typed.starts_with("{\"")
+        && let Err(error) = serde_json::from_str::<Value>(typed)
+    {
+        let message = format!("the arguments of {} are not JSON", found.spec().name);
+        return Err(Problem::new(ErrorCode::InvalidArguments, message)
+            .cause(error.to_string())
+            .fix("write all of the object, or the one thing the call is about, such as a path"));
+    }
     let schema = &found.spec().input_schema;
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"]

@@ -1,6 +1,6 @@
-//! Formats times, sizes and paths for people.
+//! Formats times, sizes and paths for people, and reads durations that they typed.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use rooftree_protocol::Timestamp;
 use unicode_width::UnicodeWidthStr;
@@ -19,6 +19,12 @@ pub fn ago(now: Timestamp, then: Timestamp) -> String {
         172_800..5_184_000 => format!("{} days ago", seconds / 86_400),
         _ => then.to_string().chars().take(10).collect(),
     }
+}
+
+/// How long, as it was typed: `90s`, `10m`, `1h 30m`.
+pub fn some_duration(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text)
+        .map_err(|_| "write a number and its unit, for example 90s, 10m or 2h".into())
 }
 
 /// A moment to the second, in UTC, for pages that are read later.

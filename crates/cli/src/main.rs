@@ -43,7 +43,7 @@ mod told_notices;
 mod trust;
 mod web;
 
-use std::process::ExitCode;
+use std::{io::IsTerminal, process::ExitCode};
 
 use clap::{CommandFactory, Parser};
 use futures::future::LocalBoxFuture;
@@ -109,6 +109,16 @@ fn perform(invocation: CliInvocation, environment: &Environment) -> Result<Exit,
     done
 }
 
+/// Why `rooftree` alone opens nothing where commands go to a server.
+fn no_conversation() -> Problem {
+    Problem::new(
+        ErrorCode::InvalidArguments,
+        "a conversation cannot be sent to a server",
+    )
+    .cause("--server or ROOFTREE_SERVER names one, and a conversation works with the database of this machine")
+    .fix("send single messages: rooftree run \"…\", rooftree run --continue \"…\"; or open the server's page")
+}
+
 async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit, Problem> {
     command_place::check(&command, environment)?;
     match command {
@@ -117,6 +127,9 @@ async fn execute(command: CliCommand, environment: &Environment) -> Result<Exit,
         CliCommand::Chat(LazyArguments(arguments))
             if server_connection::address(environment).is_some() =>
         {
+            if arguments.words.is_empty() && std::io::stdin().is_terminal() {
+                return Err(no_conversation());
+            }
             run::execute(*arguments, environment).await
         }
         CliCommand::Chat(LazyArguments(arguments)) => {

@@ -5,6 +5,7 @@ mod capability;
 use std::sync::Arc;
 
 use rooftree_protocol::{AgentDialect, Scope, ToolSpec};
+use rooftree_stdx::edit_distance::edit_distance_with_swaps;
 
 use crate::{
     Tool,
@@ -103,6 +104,22 @@ impl Toolset {
             .iter()
             .map(|tool| tool.spec().name.as_str())
             .collect()
+    }
+
+    /// What to write instead of a name that no tool has: the nearest one, else all there are.
+    pub fn suggestion(&self, written: &str) -> String {
+        let most = written.chars().count().div_ceil(3);
+        let lower = written.to_lowercase();
+        let nearest = self
+            .names()
+            .into_iter()
+            .map(|name| (edit_distance_with_swaps(&lower, &name.to_lowercase()), name))
+            .min()
+            .filter(|(letters, _)| *letters <= most);
+        match nearest {
+            Some((_, name)) => format!("did you mean `{name}`? rooftree tools list shows all"),
+            None => format!("tools are {}", self.names().join(", ")),
+        }
     }
 }
 

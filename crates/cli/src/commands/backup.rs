@@ -46,6 +46,11 @@ pub fn execute(arguments: &Arguments, environment: &Environment) -> Result<Exit,
             .cause("a backup replaces nothing")
             .fix("name a file that is not there yet"));
     }
+    if let Some(directory) = to.parent().filter(|directory| !directory.is_dir()) {
+        let message = format!("there is no directory {}", place(directory));
+        return Err(Problem::new(ErrorCode::InvalidArguments, message)
+            .fix("make it, or name a file in another directory"));
+    }
     let mut meter = CopyMeter::new(environment, arguments.output.is_json());
     let report = backup(from, &to, &mut |progress| meter.show(progress));
     meter.clear();

@@ -117,6 +117,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 output.format
             };
             listing::print(&rows, format, listing::look(environment), table)?;
+            if rows.is_empty() {
+                output::print_note(environment, "no hooks are asked here");
+            }
             Ok(Exit::DONE)
         }
         Action::Test(arguments) => {

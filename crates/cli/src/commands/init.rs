@@ -68,7 +68,13 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         ConfigFileStatus::Kept => complete(environment, model.as_deref(), &local).await?,
     }
     keep_models(environment, &local).await?;
+    let wanted = model.clone().filter(|_| arguments.model.is_some());
     let used = configured_models::default_name(&settings).or(model);
+    if let Some(wanted) = wanted.filter(|wanted| Some(wanted) != used.as_ref()) {
+        let words =
+            format!("-m changes no model that is set; rooftree config set model {wanted} does");
+        output::print_note(environment, &words);
+    }
     output::print_note(environment, &next(used.as_deref()));
     Ok(Exit::DONE)
 }

@@ -81,8 +81,24 @@ struct PersonLinkArguments {
 #[derive(Args, Debug)]
 struct LinkAddress {
     /// The URL of the server as the browser reaches it
-    #[arg(long, value_name = "URL", default_value_t = format!("http://127.0.0.1:{PORT}"))]
+    #[arg(
+        long,
+        value_name = "URL",
+        value_parser = page_address,
+        default_value_t = format!("http://127.0.0.1:{PORT}")
+    )]
     url: String,
+}
+
+/// A browser must be able to open it: the link in it works once, and the name of the person is taken by then.
+fn page_address(text: &str) -> Result<String, String> {
+    let rest = ["https://", "http://"]
+        .iter()
+        .find_map(|scheme| text.strip_prefix(scheme));
+    match rest {
+        Some(host) if !host.is_empty() && !host.contains([' ', '#']) => Ok(text.to_owned()),
+        _ => Err("write it as a browser opens it, for example https://agents.example.org".into()),
+    }
 }
 
 /// A person as he is listed.

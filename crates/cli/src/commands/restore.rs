@@ -83,6 +83,10 @@ fn problem(error: &Error, request: &RestoreRequest) -> Problem {
                 .cause(what.clone())
                 .fix("use a file that rooftree backup wrote; nothing was changed")
         }
+        Error::InUse(_) => Problem {
+            code: ErrorCode::SessionBusy,
+            ..error.problem()
+        },
         _ => error.problem(),
     }
 }

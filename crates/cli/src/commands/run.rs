@@ -42,7 +42,7 @@ pub use self::{
     report::StdoutReport,
     select_model::SelectedModels,
     session_target::{SessionTarget, find as find_session},
-    user_input::{UserInput, UserMessage},
+    user_input::{UserInput, UserMessage, note_missing_files},
 };
 use self::{finish::RunExit, output_schema::OutputSchema};
 use crate::{
@@ -165,7 +165,7 @@ pub struct Arguments {
         long,
         value_name = "DURATION",
         help_heading = "Limits",
-        value_parser = humantime::parse_duration
+        value_parser = crate::human_format::some_duration
     )]
     pub wait: Option<Duration>,
     /// Do not wait for agents in background: they go on when the session does
@@ -457,8 +457,7 @@ fn some_turns(text: &str) -> Result<u32, String> {
 }
 
 fn some_time(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text)
-        .map_err(|_| "write a number and its unit, for example 90s, 10m or 2h")?;
+    let time = crate::human_format::some_duration(text)?;
     if time.is_zero() {
         Err("the timeout must be greater than zero; omit it for no limit".into())
     } else {

@@ -9,7 +9,7 @@ use rooftree_runtime::{Handle, ScheduleChange, ScheduleDefaults};
 use serde::Serialize;
 
 use self::{
-    checks::{known_model, server_state},
+    checks::{known_model, note_unknown_event, server_state},
     shown::{history_table, page, preview_page, table},
 };
 use crate::{
@@ -73,7 +73,7 @@ struct ScheduleAddArguments {
     #[arg(long)]
     name: Option<String>,
     /// Whose work it is
-    #[arg(long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME")]
     agent: Option<String>,
     /// The time zone that is meant, such as Europe/Berlin
     #[arg(long)]
@@ -91,7 +91,7 @@ struct ScheduleAddArguments {
     #[arg(long)]
     heartbeat: bool,
     /// The model
-    #[arg(long, value_name = "PROVIDER/MODEL")]
+    #[arg(short, long, value_name = "PROVIDER/MODEL")]
     model: Option<String>,
     /// The chat to which the result is delivered, such as telegram:123
     #[arg(long, value_name = "CONNECTOR:CHAT")]
@@ -259,6 +259,9 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
     let added = handle.add_schedule(&who, &draft, defaults).await;
     let added = added.map_err(|error| error.problem())?;
     note_unknown_agent(environment, &added.agent);
+    if let Some(on) = &draft.on {
+        note_unknown_event(environment, &handle, &who, on).await?;
+    }
     if is_json {
         output::print(&output::json_page(&added)?)?;
     } else {

@@ -93,7 +93,7 @@ pub struct Arguments {
     #[arg(long, value_name = "TOKEN", hide = true, num_args = 0..=1, default_missing_value = "")]
     pub token: Option<String>,
     /// How long an answer is held while a permission request is open
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, default_value = "5m")]
+    #[arg(long, value_name = "DURATION", value_parser = crate::human_format::some_duration, default_value = "5m")]
     pub permission_timeout: Duration,
     /// Print the OpenAPI document of the HTTP API, and do nothing else
     #[arg(long)]

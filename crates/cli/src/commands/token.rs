@@ -49,7 +49,7 @@ struct TokenCreateArguments {
     #[arg(long = "agent", value_name = "NAME")]
     agents: Vec<String>,
     /// When it ends by itself, from now on: 12h, 30d
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::human_format::some_duration)]
     expires: Option<Duration>,
     /// The person it stands for, instead of you
     #[arg(long, value_name = "ID")]

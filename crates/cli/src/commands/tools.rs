@@ -159,7 +159,7 @@ fn named(tools: &Toolset, name: &str) -> Result<Row, Problem> {
             ErrorCode::ToolNotFound,
             format!("there is no tool `{name}`"),
         )
-        .fix(format!("tools there are: {}", tools.names().join(", ")))),
+        .fix(tools.suggestion(name))),
     }
 }
 

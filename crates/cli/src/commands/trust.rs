@@ -60,6 +60,9 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 .collect()
         };
         output::print(&text)?;
+        if folders.is_empty() {
+            output::print_note(environment, "no folder is trusted");
+        }
         return Ok(Exit::DONE);
     }
     let places = project_agents::places(environment);
@@ -74,6 +77,14 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         return show(&places, environment, arguments.output.is_json());
     }
     if arguments.remove {
+        if !trust::folders(environment)
+            .iter()
+            .any(|folder| folder == root)
+        {
+            let words = format!("{} was not trusted", place(root));
+            output::print_note(environment, &words);
+            return Ok(Exit::DONE);
+        }
         trust::withdraw(environment, root).await?;
         output::print_note(
             environment,

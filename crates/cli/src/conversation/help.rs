@@ -12,6 +12,8 @@ use crate::{
 
 /// Columns of the names, at most.
 const NAMES: usize = 30;
+/// Columns that a meaning beside its name needs.
+const MEANING: usize = 20;
 
 /// What can be typed besides commands.
 const KEYS: [(&str, &str); 6] = [
@@ -61,7 +63,10 @@ pub fn agents(agents: Vec<(String, String)>, columns: usize) -> Vec<StyledLine> 
 fn block(rows: Vec<(String, String)>, columns: usize) -> Vec<StyledLine> {
     let widest = rows.iter().map(|(name, _)| name.chars().count()).max();
     let names = widest.unwrap_or(0).min(NAMES);
-    let room = columns.saturating_sub(names + 4).max(20);
+    let room = columns.saturating_sub(names + 4);
+    if room < MEANING {
+        return below_each_other(&rows, columns);
+    }
     let mut lines = Vec::new();
     for (name, meaning) in rows {
         let is_long = name.chars().count() > names;
@@ -78,13 +83,32 @@ fn block(rows: Vec<(String, String)>, columns: usize) -> Vec<StyledLine> {
     lines
 }
 
+/// Names with their meanings in the lines below.
+fn below_each_other(rows: &[(String, String)], columns: usize) -> Vec<StyledLine> {
+    let block = |text: &str, indent: usize, style: TextStyle| -> Vec<StyledLine> {
+        let room = columns.saturating_sub(indent).max(8);
+        wrap::rows(text, room)
+            .into_iter()
+            .map(|row| StyledLine::of(style, format!("{}{row}", " ".repeat(indent))))
+            .collect()
+    };
+    rows.iter()
+        .flat_map(|(name, meaning)| {
+            let name = block(name, 2, TextStyle::Accent);
+            name.into_iter()
+                .chain(block(meaning, 4, TextStyle::Plain))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_action_is_listed_and_no_line_is_too_wide() {
-        for columns in [60, 80, 120] {
+        for columns in [24, 40, 60, 80, 120] {
             let lines = lines(&[], columns);
             let text: Vec<String> = lines.iter().map(|line| line.paint(false)).collect();
             assert!(

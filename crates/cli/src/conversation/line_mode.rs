@@ -28,7 +28,8 @@ use crate::{
     commands::run::{
         Arguments, BackgroundPolicy, BackgroundWait, CliRequest, FollowPlace, PreparedRun,
         PreparedRuntime, PromptAnswerer, RunJob, SessionTarget, StdoutReport, UserInput,
-        UserMessage, expand_prompt, find_session, first_message, follow, slash_prompt,
+        UserMessage, expand_prompt, find_session, first_message, follow, note_missing_files,
+        slash_prompt,
     },
     configured_models::ConfiguredModels,
     control::{self, owner, send},
@@ -289,6 +290,7 @@ impl LineMode<'_> {
         text: String,
         restriction: Option<SkillNote>,
     ) -> Result<ConversationStep, Problem> {
+        note_missing_files(&text, &self.state.cwd, self.environment);
         let message = UserMessage::typed(text, &self.state.cwd)?.narrowed(restriction);
         let said = UserInput::Message(message);
         let said = expand_prompt(said, &self.gathered, self.environment).await?;

@@ -69,8 +69,7 @@ impl KnownTools {
     fn unknown(&self, name: &str) -> Problem {
         let not_found = |message: String| Problem::new(ErrorCode::ToolNotFound, message);
         if !name.to_lowercase().starts_with(PREFIX) {
-            return not_found(format!("there is no tool `{name}`"))
-                .fix(format!("there are {}", self.all.names().join(", ")));
+            return not_found(format!("there is no tool `{name}`")).fix(self.all.suggestion(name));
         }
         let is_meant = |server: &&String| {
             name.to_lowercase()

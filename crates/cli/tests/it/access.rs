@@ -152,3 +152,19 @@ fn a_program_that_an_agent_started_makes_no_token() {
     }
     assert_eq!(house.rooftree(&["token", "list", "--all"]).well(), "");
 }
+
+#[test]
+fn an_address_that_no_browser_opens_invites_nobody() {
+    let house = House::new();
+    for url in ["agents.example.org", "https://", "ftp://x", "https://a b"] {
+        let refused = house.rooftree(&["person", "invite", "Ann", "--url", url]);
+        assert!(
+            refused.code == 2 && refused.err.contains("https://agents.example.org"),
+            "{refused:?}"
+        );
+    }
+    let persons = house.rooftree(&["person", "list", "-o", "ids"]).well();
+    assert!(!persons.contains("ann"), "{persons}");
+    let wrong = house.rooftree(&["token", "create", "x", "--scope", "read", "--expires", "30"]);
+    assert!(wrong.code == 2 && wrong.err.contains("10m"), "{wrong:?}");
+}

@@ -41,7 +41,7 @@ fn a_backup_under_load_restores_and_verifies() {
     assert!(counted(&made[0]) <= counted(&made[2]), "{made:?}");
     // A database that a server uses is not exchanged.
     let before = fs::read(house.database()).unwrap();
-    let told = house.rooftree(&["restore", "copy-0.db"]).ended(1);
+    let told = house.rooftree(&["restore", "copy-0.db"]).ended(9);
     assert!(
         told.contains("uses it") && told.contains("systemctl --user stop rooftree"),
         "{told}"

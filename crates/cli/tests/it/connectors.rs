@@ -153,3 +153,16 @@ fn a_connector_that_cannot_be_is_refused_and_nothing_is_stored() {
         "{missing:?}"
     );
 }
+
+#[test]
+fn a_webhook_is_not_tested_as_if_somebody_could_be_paired_with_it() {
+    let house = House::new();
+    let add = ["add", "webhook", "--name", "builds", "--agent", "lead"];
+    connectors(&house, &[&add[..], &["--generate-secret"]].concat()).well();
+    let refused = connectors(&house, &["test", "builds"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused.err.contains("`builds` is a webhook") && !refused.err.contains("connectors pair"),
+        "{refused:?}"
+    );
+}

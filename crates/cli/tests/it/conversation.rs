@@ -512,3 +512,12 @@ fn agents_are_listed_with_what_they_are_for_and_tasks_are_those_of_the_conversat
     sends(&mut second, "/quit");
     assert_eq!(second.ends(), 0);
 }
+
+#[test]
+fn a_conversation_with_a_server_is_refused_with_what_can_be_sent() {
+    let desk = Desk::with_echo();
+    let mut seat = Seat::coloured(&desk, "--server http://127.0.0.1:1 chat");
+    seat.sees("a conversation cannot be sent to a server");
+    seat.sees("rooftree run");
+    assert_eq!(seat.ends(), 2);
+}

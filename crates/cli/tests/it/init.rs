@@ -32,6 +32,15 @@ fn a_first_file_is_written_and_a_second_one_is_not() {
     fs::write(&file, "# mine\n").unwrap();
     assert!(house.rooftree(&["init"]).err.contains("stays as it is"));
     assert_eq!(fs::read_to_string(&file).unwrap(), "# mine\n");
+
+    fs::write(&file, "model = \"scripted/a.toml\"\n").unwrap();
+    let asked = house.rooftree(&["init", "-m", "scripted/b.toml"]);
+    assert!(
+        asked
+            .err
+            .contains("-m changes no model that is set; rooftree config set model"),
+        "{asked:?}"
+    );
 }
 
 #[test]

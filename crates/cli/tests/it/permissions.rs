@@ -346,3 +346,38 @@ fn rules_of_another_program_are_shown_as_ours_before_they_are_saved() {
     desk.write("broken.json", "{");
     assert!(import(&["broken.json"]).ended(2).contains("cannot import"));
 }
+
+#[test]
+fn rules_may_name_every_tool_and_an_unknown_one_is_told_when_it_is_imported() {
+    let house = House::new();
+    for rule in ["Task(explore)", "Task(agents:12)", "Skill(deploy)"] {
+        let added = house.rooftree(&["permissions", "rules", "add", rule, "--deny"]);
+        assert!(added.code == 0 && added.err.contains(rule), "{added:?}");
+    }
+    let can = house.rooftree(&[
+        "can",
+        "lead",
+        "Task",
+        r#"{"subagent_type":"explore","description":"look","prompt":"Look."}"#,
+    ]);
+    assert!(
+        can.code == 1 && can.out.contains("deny rule `Task(explore)`"),
+        "{can:?}"
+    );
+    // A rule of another program's settings is not left out either.
+    let desk = Desk::new(WRITES);
+    let settings = json!({ "permissions": { "deny": ["Task(explore)"] }});
+    desk.write(".claude/settings.json", settings.to_string());
+    let mut can = desk.house.command(&["can", "lead", "Task"]);
+    can.arg(r#"{"subagent_type":"explore","description":"look","prompt":"Look."}"#)
+        .current_dir(desk.path());
+    let can = can.output().unwrap();
+    assert_eq!(can.status.code(), Some(1), "{can:?}");
+    let file = house.path().join("theirs.json");
+    std::fs::write(&file, r#"{"permissions": {"allow": ["Foo(x)", "Read"]}}"#).unwrap();
+    let imported = house.rooftree(&["permissions", "import", "--yes", file.to_str().unwrap()]);
+    assert!(
+        imported.code == 0 && imported.err.contains("`Foo(x)` names no tool that exists"),
+        "{imported:?}"
+    );
+}

@@ -210,3 +210,17 @@ fn a_schedule_that_is_run_by_hand_has_its_run_in_its_history() {
         );
     }
 }
+
+#[test]
+fn an_event_that_names_nothing_known_here_is_remarked_on() {
+    let desk = Desk::with_echo();
+    for (when, remark) in [
+        ("on webhook:nope", "there is no connector `nope` yet"),
+        ("on run-ended:nobody", "no agent `nobody` is known here"),
+    ] {
+        let added = schedules(&desk, &["add", when, "x", "-a", "lead"]);
+        assert!(added.code == 0 && added.err.contains(remark), "{added:?}");
+    }
+    let quiet = schedules(&desk, &["add", "on run-ended:*:failed", "x"]);
+    assert!(!quiet.err.contains("no agent"), "{quiet:?}");
+}

@@ -79,3 +79,34 @@ fn every_shell_gets_its_completions() {
     }
     assert_eq!(house.rooftree(&["completions", "sh"]).code, 2);
 }
+
+#[test]
+fn a_misspelt_name_is_answered_with_the_nearest() {
+    let house = House::new();
+    for (arguments, near) in [
+        (&["tools", "show", "Bsh"][..], "`Bash`"),
+        (&["can", "lead", "raed", "x"], "`Read`"),
+        (&["permissions", "rules", "add", "Taks(explore)"], "`Task`"),
+        (&["auth", "login", "anthropc"], "`anthropic`"),
+    ] {
+        let done = house.rooftree(arguments);
+        assert!(
+            done.code != 0 && done.err.contains(&format!("did you mean {near}?")),
+            "{done:?}"
+        );
+    }
+    let far = house.rooftree(&["tools", "show", "Xylophone"]);
+    assert!(far.err.contains("tools are Read, Write"), "{far:?}");
+}
+
+#[test]
+fn arguments_that_begin_as_json_and_are_none_are_no_path() {
+    let house = House::new();
+    let done = house.rooftree(&["can", "lead", "Write", r#"{"file_path":"a.txt""#]);
+    assert!(
+        done.code == 2 && done.err.contains("the arguments of Write are not JSON"),
+        "{done:?}"
+    );
+    let group = house.rooftree(&["can", "lead", "Bash", "{ ls; }"]);
+    assert!(!group.err.contains("JSON"), "{group:?}");
+}

@@ -1,6 +1,6 @@
 //! Requests to a server: paths, the token, and errors as problems.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use rooftree_protocol::{ErrorCode, Problem};
@@ -19,6 +19,7 @@ const REQUEST: Duration = Duration::from_secs(60);
 pub(super) struct HttpConnection {
     client: reqwest::Client,
     base: Url,
+    socket: Option<PathBuf>,
     token: Option<String>,
 }
 
@@ -47,6 +48,9 @@ impl HttpConnection {
             .cause(cause)
             .fix("give an address as http://127.0.0.1:7663")
         };
+        if !options.url.contains("://") {
+            return Err(wrong("it does not begin with http:// or https://".into()));
+        }
         let base = Url::parse(&options.url).map_err(|error| wrong(error.to_string()))?;
         if !matches!(base.scheme(), "http" | "https") {
             return Err(wrong(format!("`{}:` is not http or https", base.scheme())));
@@ -64,6 +68,7 @@ impl HttpConnection {
         Ok(Self {
             client,
             base,
+            socket: options.socket,
             token: options.token,
         })
     }
@@ -149,7 +154,10 @@ impl HttpConnection {
     }
 
     fn broken(&self, error: &reqwest::Error) -> RefusedRequest {
-        let message = format!("nothing answers at {}", self.base);
+        let message = match &self.socket {
+            Some(socket) => format!("nothing answers at the socket {}", socket.display()),
+            None => format!("nothing answers at {}", self.base),
+        };
         let mut cause = error.to_string();
         let mut below = std::error::Error::source(error);
         while let Some(deeper) = below {
@@ -183,6 +191,9 @@ async fn refused(response: Response) -> RefusedRequest {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => ErrorCode::Unauthorized,
         _ => ErrorCode::ProviderUnavailable,
     });
+    if status == StatusCode::UNAUTHORIZED {
+        return refused_token(body);
+    }
     let title = if body.title.is_empty() {
         format!("the server answered {status}")
     } else {
@@ -202,5 +213,20 @@ async fn refused(response: Response) -> RefusedRequest {
         },
         is_passing,
         is_not_found: status == StatusCode::NOT_FOUND,
+    }
+}
+
+/// The server wants a token, and not this one.
+fn refused_token(body: ProblemBody) -> RefusedRequest {
+    let message = "the server does not accept the token: it is wrong, was revoked, or has ended";
+    let mut problem = Problem::new(ErrorCode::Unauthorized, message).fix(
+        "on the server: rooftree token list shows those there are, rooftree token create NAME makes one\n\
+         here: ROOFTREE_TOKEN is used if it is set, else what rooftree auth set rooftree-server stored",
+    );
+    problem.cause = Some(body.title).filter(|title| !title.is_empty());
+    RefusedRequest {
+        problem,
+        is_passing: false,
+        is_not_found: false,
     }
 }

@@ -251,7 +251,7 @@ fn kept_bounds(agent: &AgentActor, ceiling: &RightsCeiling) -> Vec<String> {
         .filter(|rule| !options.rights.policy.deny.contains(rule));
     let denies: Vec<String> = denies.map(ToString::to_string).collect();
     if !denies.is_empty() {
-        kept.push(format!("without {}", denies.join(", ")));
+        kept.push(format!("still denied: {}", denies.join(", ")));
     }
     let lost = ceiling
         .policy

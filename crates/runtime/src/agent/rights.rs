@@ -72,20 +72,20 @@ pub(super) fn hiding(bounding: &[Arc<AgentDefinition>]) -> Option<Notice> {
     let [own, hidden, ..] = bounding else {
         return None;
     };
-    let (name, whose) = (&own.name, hidden.source.level);
+    let name = &own.name;
+    let rename = "rename it to give it rights of its own";
+    let (whose, hint) = if hidden.source.level == rooftree_protocol::DefinitionLevel::Builtin {
+        let hint = format!("{rename}; builtin/{name} is the built-in one");
+        ("built-in", hint)
+    } else {
+        ("user's", rename.to_owned())
+    };
     Some(Notice {
         code: "hides",
         message: format!(
-            "agent `{name}` of this project hides the {} one of that name, and has no right that it lacks",
-            if whose == rooftree_protocol::DefinitionLevel::Builtin {
-                "built-in"
-            } else {
-                "user's"
-            }
+            "agent `{name}` of this project hides the {whose} one of that name, and has no right that it lacks"
         ),
-        hint: Some(format!(
-            "rename it to give it rights of its own; builtin/{name} is the built-in one"
-        )),
+        hint: Some(hint),
     })
 }
 

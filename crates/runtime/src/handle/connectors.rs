@@ -167,6 +167,13 @@ impl Handle {
         let used = chats.find(|chat| chat.connector == row.name && !chat.group);
         let target = match used {
             Some(chat) => chat,
+            None if row.fields.platform == pairing::WEBHOOK => {
+                let message = format!("`{}` is a webhook, which has no chat to test", row.name);
+                let problem = Problem::new(ErrorCode::InvalidArguments, message)
+                    .cause("what it delivers goes to its `url`, in answer to a signed request")
+                    .fix("send it a signed request: docs/connectors.md says how, under Webhooks");
+                return Err(problem.into());
+            }
             None => self.direct_chat(who, &row.name).await?,
         };
         let audit = AuditEntry::done(who, self.now(), "connector.test", &row.name);

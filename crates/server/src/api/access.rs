@@ -28,9 +28,10 @@ pub(super) async fn authenticate(
     match admitted(outcome) {
         Ok(caller) => drop(request.extensions_mut().insert(caller)),
         // A browser whose cookie has ended logs in anew.
-        Err(Refusal::NoCredential) if is_login => {}
-        Err(Refusal::NoCredential) => return ApiProblem::unauthorized().into_response(),
-        Err(Refusal::Other(problem)) => return problem.into_response(),
+        Err(Refusal::NoCredential(_)) if is_login => {}
+        Err(Refusal::NoCredential(problem) | Refusal::Other(problem)) => {
+            return problem.into_response();
+        }
     }
     if state.stopping.is_cancelled() {
         return ApiProblem::stopping().into_response();
@@ -41,7 +42,7 @@ pub(super) async fn authenticate(
 /// Why a request is not let in.
 enum Refusal {
     /// None, or one that is not good any more.
-    NoCredential,
+    NoCredential(ApiProblem),
     /// Whatever it presents.
     Other(ApiProblem),
 }
@@ -51,7 +52,8 @@ fn admitted(outcome: AccessOutcome) -> Result<AuthorizedCaller, Refusal> {
     match outcome {
         AccessOutcome::Allowed(_, CredentialKind::ChatToken) => other(ApiProblem::chat_token()),
         AccessOutcome::Allowed(caller, _) => Ok(*caller),
-        AccessOutcome::Anonymous | AccessOutcome::Wrong => Err(Refusal::NoCredential),
+        AccessOutcome::Anonymous => Err(Refusal::NoCredential(ApiProblem::unauthorized())),
+        AccessOutcome::Wrong => Err(Refusal::NoCredential(ApiProblem::wrong_credential())),
         AccessOutcome::Foreign(RefusedHost::UnknownName(_)) => other(ApiProblem::misdirected()),
         AccessOutcome::Foreign(RefusedHost::ForeignPage) => other(ApiProblem::foreign()),
         AccessOutcome::Forged => other(ApiProblem::forged()),

@@ -83,6 +83,6 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParameter
         let query = Query::<T>::from_request_parts(parts, state).await;
         query
             .map(|Query(value)| Self(value))
-            .map_err(|error| ApiProblem::invalid(error.body_text()))
+            .map_err(|error| ApiProblem::invalid_query(&error.body_text()))
     }
 }

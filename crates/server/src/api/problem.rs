@@ -164,6 +164,25 @@ impl ApiProblem {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, problem)
     }
 
+    /// Parameters after `?` that cannot be read.
+    pub(crate) fn invalid_query(what: &str) -> Self {
+        let why = what
+            .strip_prefix("Failed to deserialize query string: ")
+            .unwrap_or(what);
+        let message = "the query does not have the expected shape";
+        let problem = Problem::new(ErrorCode::InvalidArguments, message).cause(why);
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, problem)
+    }
+
+    /// A token or cookie that is not good, or not any more.
+    pub(crate) fn wrong_credential() -> Self {
+        let message = "the access token or login is wrong, was revoked, or has ended";
+        let problem = Problem::new(ErrorCode::Unauthorized, message).fix(
+            "`rooftree token create NAME` makes a token, `rooftree person link` logs a browser in",
+        );
+        Self::new(StatusCode::UNAUTHORIZED, problem)
+    }
+
     pub(crate) fn unauthorized() -> Self {
         let problem = Problem::new(ErrorCode::Unauthorized, "this needs an access token")
             .fix("send `Authorization: Bearer TOKEN`; `rooftree token create NAME` makes one");

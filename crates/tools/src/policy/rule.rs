@@ -94,7 +94,7 @@ impl PermissionRule {
                 ErrorCode::ToolNotFound,
                 format!("`{self}` names no tool that exists"),
             )
-            .fix(format!("tools are {}", tools.names().join(", ")))),
+            .fix(tools.suggestion(&self.tool))),
         }
     }
 

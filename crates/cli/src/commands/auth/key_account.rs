@@ -1,6 +1,7 @@
 //! Accounts that take an API key: model providers and search services.
 
 use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_stdx::edit_distance;
 use rooftree_tools::SearchBackend;
 
 use crate::{
@@ -82,8 +83,13 @@ pub fn find(models: &ConfiguredModels, name: &str) -> Result<KeyAccount, Problem
                 .map(|account| account.name.as_str())
                 .collect();
             let message = format!("there is no provider `{name}` that takes a key");
-            Err(Problem::new(ErrorCode::InvalidArguments, message)
-                .fix(format!("providers there are: {}", names.join(", "))))
+            let lower = name.to_lowercase();
+            let most = name.chars().count().div_ceil(3);
+            let fix = match edit_distance::nearest(&lower, names.iter().copied(), most) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("providers there are: {}", names.join(", ")),
+            };
+            Err(Problem::new(ErrorCode::InvalidArguments, message).fix(fix))
         }
     }
 }

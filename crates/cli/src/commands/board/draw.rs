@@ -89,12 +89,16 @@ fn first_line(row: &BoardRow, now: Timestamp, width: usize) -> StyledLine {
     let pin = if row.pinned { "^" } else { " " };
     let facts = facts(row, now, width).join(" · ");
     let facts = StyledLine::of(TextStyle::Dim, facts);
-    let left = StyledLine::of(TextStyle::Plain, format!("{mark}{pin}"))
-        .with(TextStyle::Dim, format!("{}  ", short(&row.session)))
-        .with(TextStyle::Strong, &row.title)
-        .with(TextStyle::Dim, format!("  {}", row.agent.name));
+    let head = StyledLine::of(TextStyle::Plain, format!("{mark}{pin}"))
+        .with(TextStyle::Dim, format!("{}  ", short(&row.session)));
+    let agent = StyledLine::of(TextStyle::Dim, format!("  {}", row.agent.name));
+    let title = match row.title.as_str() {
+        "" => StyledLine::of(TextStyle::Dim, "nothing asked yet"),
+        title => StyledLine::of(TextStyle::Strong, title),
+    };
     let room = width.saturating_sub(facts.width() + 2).max(24);
-    let left = left.cut(room);
+    let title_room = room.saturating_sub(head.width() + agent.width()).max(8);
+    let left = head.and(title.cut(title_room)).and(agent).cut(room);
     let gap = width.saturating_sub(left.width() + facts.width()).max(2);
     left.and(StyledLine::of_text(" ".repeat(gap))).and(facts)
 }
@@ -279,10 +283,30 @@ mod tests {
                 "permission 12345678  2m",
                 "WORKING (1)",
                 "rate limit 30s",
+                "  lead",
             ] {
                 assert!(text.contains(part), "{width}: {part}\n{text}");
             }
             assert!(!text.contains('\u{1b}'), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_long_title_leaves_room_for_the_agent_and_an_empty_one_has_words() {
+        let look = BoardLook {
+            now: NOW,
+            width: Some(60),
+            height: None,
+        };
+        let long = "Refactor the authentication of the whole shop and then all of its tests";
+        for (title, shown) in [(long, "Refactor"), ("", "nothing asked yet")] {
+            let lines = lines(&[row(1, BoardState::Working, title)], look);
+            let text: Vec<String> = lines.iter().map(|line| line.paint(false)).collect();
+            let line = text.iter().find(|line| line.contains(shown));
+            assert!(
+                line.is_some_and(|line| line.contains("  lead")),
+                "{text:#?}"
+            );
         }
     }
 

@@ -56,6 +56,11 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
                 StyledLine::of(TextStyle::Warning, "  ! ").with(TextStyle::Plain, words)
             }),
         );
+        lines.extend(
+            unknown(&rules).into_iter().map(|words| {
+                StyledLine::of(TextStyle::Warning, "  ! ").with(TextStyle::Plain, words)
+            }),
+        );
         found.extend(rules);
     }
     let colours = environment.colours(stderr().is_terminal());
@@ -168,4 +173,13 @@ fn lost(imported: &ImportedRules) -> Vec<String> {
         ));
     }
     lost
+}
+
+/// What is said about rules for tools that are not here. They are saved: they do no harm, and the tool may come.
+fn unknown(rules: &[(RuleKind, PermissionRule)]) -> Vec<String> {
+    rules
+        .iter()
+        .filter_map(|(_, rule)| crate::rules::known(vec![rule.clone()]).err())
+        .map(|problem| problem.message)
+        .collect()
 }

@@ -250,7 +250,10 @@ fn table(rows: &[Row]) -> TextTable {
             short(&row.root).to_owned(),
             what,
             why.to_owned(),
-            in_words(row.until.since(now)),
+            match row.state {
+                State::Pending => in_words(row.until.since(now)),
+                State::Answered | State::Expired => "–".to_owned(),
+            },
             state(row),
         ]);
     }

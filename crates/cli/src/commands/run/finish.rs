@@ -59,6 +59,8 @@ pub struct FollowedRun<'a> {
     /// Commands that still run in background and end with the runtime.
     pub programs: Vec<String>,
     pub place: FollowPlace,
+    /// The server that was named with `--server`.
+    pub server: Option<String>,
 }
 
 /// How the program leaves.
@@ -255,7 +257,10 @@ fn summary_line(
     outcome: Option<&RunResult>,
 ) -> StyledLine {
     let id = &followed.session.id;
-    let resume = format!("rooftree run -s {}", run_text::short(id));
+    let server = followed.server.as_ref();
+    let server = server.map_or_else(String::new, |url| format!(" --server {url}"));
+    let resume = format!("rooftree{server} run -s {}", run_text::short(id));
+    let speak = format!("{resume} \"…\"");
     let words = match (ended, outcome) {
         (FollowEnd::Paused(_), _) => format!("  the run is kept; it goes on with: {resume}"),
         (FollowEnd::AtOnce(_), _) if followed.watch.is_working() => {
@@ -265,12 +270,9 @@ fn summary_line(
             format!("  your message stays queued; follow it with: {resume}")
         }
         (FollowEnd::Done, None) => {
-            format!(
-                "nothing is unfinished; say something with: {}",
-                run_text::how_to_continue(id)
-            )
+            format!("nothing is unfinished; say something with: {speak}")
         }
-        (FollowEnd::Done, Some(_)) => format!("  continue with: {}", run_text::how_to_continue(id)),
+        (FollowEnd::Done, Some(_)) => format!("  continue with: {speak}"),
     };
     StyledLine::of(TextStyle::Dim, words)
 }

@@ -43,6 +43,8 @@ pub struct RunJob {
     /// Events up to this number were shown before; none to begin with the newest.
     pub after: Option<u64>,
     pub place: FollowPlace,
+    /// The server that was named with `--server`, so that the last line can name it too.
+    pub server: Option<String>,
 }
 
 impl RunJob {
@@ -59,6 +61,7 @@ impl RunJob {
             open_prompts: Vec::new(),
             after: None,
             place: FollowPlace::Command,
+            server: None,
         }
     }
 
@@ -174,6 +177,7 @@ async fn follow_to_end(
             refused,
             programs,
             place: job.place,
+            server: job.server,
         },
         ended,
     )

@@ -53,6 +53,7 @@ pub(super) async fn attempt(
         remarks: remarks.into_iter().collect(),
         input: arguments.input_format,
         place: FollowPlace::Server,
+        server: environment.everywhere.server.clone(),
         ..RunJob::new(request, target, answerer)
     };
     let view = || view_for(arguments, environment);

@@ -34,7 +34,11 @@ impl OutputSchema {
                 .cause(cause)
                 .fix("write for example {\"type\": \"object\", \"properties\": {…}, \"required\": […]}")
         };
-        let text = fs::read_to_string(&path).map_err(|error| wrong(error.to_string()))?;
+        let text = fs::read_to_string(&path).map_err(|error| {
+            usage(format!("cannot read {}", path.display()))
+                .cause(error.to_string())
+                .fix("name a file with a JSON schema")
+        })?;
         let schema: Value =
             serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
         if !schema.is_object() {

@@ -15,7 +15,7 @@ use rooftree_protocol::{
 };
 
 use super::{Arguments, InputFormat, attachment::Attachment, begin::UserPost, usage};
-use crate::environment::Environment;
+use crate::{environment::Environment, output};
 
 /// How long standard input may be silent before a note says that it is being waited for.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -108,6 +108,7 @@ pub fn read_user_input(
     for path in inline_files(&prompt, &environment.cwd) {
         attachments.push(Attachment::read(&environment.cwd, path)?);
     }
+    note_missing_files(&prompt, &environment.cwd, environment);
     let below = if reads_input(arguments, environment, dash) {
         read_input()?
     } else {
@@ -165,6 +166,31 @@ pub fn inline_files<'a>(text: &'a str, directory: &Path) -> Vec<&'a Path> {
         }
     }
     found
+}
+
+/// Says which words look like files to be attached and are none here. They stay words.
+pub fn note_missing_files(text: &str, directory: &Path, environment: &Environment) {
+    for word in missing_files(text, directory) {
+        let words = format!("there is no file {word} here, so `@{word}` is only text");
+        output::print_note(environment, &words);
+    }
+}
+
+/// Names behind `@` with the ending of a file, to which there is no file.
+fn missing_files<'a>(text: &'a str, directory: &Path) -> Vec<&'a str> {
+    let words = text.split(|c: char| c.is_whitespace() || "([\"'".contains(c));
+    words
+        .filter_map(|word| word.strip_prefix('@'))
+        .map(|word| word.trim_end_matches(|end: char| end.is_ascii_punctuation()))
+        .filter(|word| !word.contains('@') && !directory.join(word).exists())
+        .filter(|word| {
+            let ending = Path::new(word).extension().and_then(OsStr::to_str);
+            ending.is_some_and(|ending| {
+                (1..=5).contains(&ending.len())
+                    && ending.chars().all(|sign| sign.is_ascii_alphanumeric())
+            })
+        })
+        .collect()
 }
 
 fn reads_input(arguments: &Arguments, environment: &Environment, dash: bool) -> bool {
@@ -247,6 +273,14 @@ mod tests {
             inline_files(text, folder.path()),
             [Path::new("a.txt"), Path::new("b.md")]
         );
+    }
+
+    #[test]
+    fn names_that_end_as_files_do_and_name_none_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "a").unwrap();
+        let text = "See @a.txt, @b.txt, (@c/d.md). Ask @anna or @types/node, me@a.org, @x@y.org";
+        assert_eq!(missing_files(text, folder.path()), ["b.txt", "c/d.md"]);
     }
 
     #[test]

@@ -2,12 +2,38 @@
 
 use std::os::unix::net::UnixStream;
 
-use rooftree_protocol::{ErrorCode, Problem};
+use rooftree_protocol::{ErrorCode, Principal, Problem};
+use rooftree_runtime::Handle;
 
 use crate::{
-    configured_models::ConfiguredModels, environment::Environment, server_connection::socket_path,
-    settings,
+    commands::agents::note_unknown_agent, configured_models::ConfiguredModels,
+    environment::Environment, output, server_connection::socket_path, settings,
 };
+
+/// Says that an event names a connector or an agent that is not known here: it may be added later.
+pub async fn note_unknown_event(
+    environment: &Environment,
+    handle: &Handle,
+    who: &Principal,
+    on: &str,
+) -> Result<(), Problem> {
+    if let Some(name) = on.strip_prefix("webhook:") {
+        let known = handle.connectors(who).await;
+        let known = known.map_err(|error| error.problem())?;
+        if !known.iter().any(|row| row.name == name) {
+            let words =
+                format!("there is no connector `{name}` yet; rooftree connectors list shows them");
+            output::print_note(environment, &words);
+        }
+        return Ok(());
+    }
+    let agent = on.strip_prefix("run-ended:").unwrap_or_default();
+    let agent = agent.split(':').next().unwrap_or_default();
+    if !matches!(agent, "" | "*") {
+        note_unknown_agent(environment, agent);
+    }
+    Ok(())
+}
 
 /// The model that was named, whole: the server may be started in another directory, with other aliases.
 pub fn known_model(

@@ -24,7 +24,7 @@ pub struct Arguments {
     #[arg(long)]
     any: bool,
     /// Time to wait at most, e.g. 90s; then the exit code is 7 and nothing is stopped
-    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "DURATION", value_parser = crate::human_format::some_duration)]
     timeout: Option<Duration>,
 }
 

@@ -64,11 +64,14 @@ fn an_answer_that_never_fits_prints_nothing_and_ends_with_ten() {
 fn a_schema_that_cannot_be_used_is_refused_before_anything_is_stored() {
     let desk = desk("[[reply]]\ntext = \"x\"\n");
     desk.write("bad.json", "[1");
-    for (file, cause) in [("none.json", "No such file"), ("bad.json", "EOF")] {
+    for (file, message, cause) in [
+        ("none.json", "cannot read", "No such file"),
+        ("bad.json", "is not a JSON schema", "EOF"),
+    ] {
         let done = desk.run(&["--output-schema", file, "Plan"]);
         assert_eq!(done.code, 2, "{done:?}");
         assert!(
-            done.err.contains("is not a JSON schema") && done.err.contains(cause),
+            done.err.contains(message) && done.err.contains(cause),
             "{done:?}"
         );
     }

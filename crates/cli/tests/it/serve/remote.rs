@@ -77,6 +77,8 @@ pub(crate) fn start(desk: &Desk, port: &str) -> (Child, String) {
 fn a_message_is_sent_to_a_server_and_followed_there() {
     let scene = Scene::start(Desk::with_echo());
     let done = scene.rooftree(&["run", "hello"]);
+    let again = format!("continue with: rooftree --server {} run -s", scene.url);
+    assert!(done.err.contains(&again), "{done:?}");
     assert_eq!(done.well(), "heard: hello\n");
     let json = scene.rooftree(&["run", "-o", "json", "again"]).json();
     assert_eq!(json["text"], "heard: again", "{json}");
@@ -146,7 +148,29 @@ fn a_server_that_is_down_or_refuses_is_told_with_what_to_do() {
     scene.token = format!("rt_{}", "0".repeat(64));
     let wrong = scene.rooftree(&["run", "hello"]);
     assert_eq!(wrong.code, 4, "{wrong:?}");
-    assert!(wrong.err.contains("rooftree token create"), "{wrong:?}");
+    assert!(
+        wrong.err.contains("rooftree token create")
+            && wrong.err.contains("does not accept the token")
+            && wrong.err.contains("was revoked, or has ended"),
+        "{wrong:?}"
+    );
+    let socket = scene
+        .client
+        .rooftree(&["--server", "unix:/none.sock", "board"]);
+    assert!(
+        socket.code == 5
+            && socket
+                .err
+                .contains("nothing answers at the socket /none.sock"),
+        "{socket:?}"
+    );
+    let bare = scene
+        .client
+        .rooftree(&["--server", "127.0.0.1:7663", "board"]);
+    assert!(
+        bare.code == 2 && bare.err.contains("does not begin with http://"),
+        "{bare:?}"
+    );
     let mut command = scene.client.command(&["--server", &scene.url, "board"]);
     let none = ended(command.env_remove("ROOFTREE_TOKEN"));
     assert!(

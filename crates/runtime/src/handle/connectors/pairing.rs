@@ -25,7 +25,7 @@ const BOUNDS: PairingBounds = PairingBounds {
 };
 
 /// The platform whose requests are signed, so that it needs no pairing.
-const WEBHOOK: &str = "webhook";
+pub(super) const WEBHOOK: &str = "webhook";
 
 /// A pairing code to be made.
 #[derive(Clone, Debug)]

@@ -240,6 +240,7 @@ async fn s_b6_a_projects_definition_has_no_right_that_the_one_it_hides_lacks() {
     );
     let told = notices(&runtime, &session, "hides").await;
     assert!(told[0].contains("hides the user's one"), "{told:?}");
+    assert!(!told[0].contains("builtin/kid"), "{told:?}");
 }
 
 #[tokio::test]

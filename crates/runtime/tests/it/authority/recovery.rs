@@ -128,7 +128,7 @@ async fn r2_d1_a_deny_rule_of_the_run_holds_in_the_process_that_continues_it() {
         "{story}"
     );
     assert!(
-        notices(&runtime, &session, "resumed").await[0].contains("without Change"),
+        notices(&runtime, &session, "resumed").await[0].contains("still denied: Change"),
         "{story}"
     );
 }
