@@ -6,14 +6,14 @@ use anyhow::{Result, bail};
 use futures::{StreamExt, TryStreamExt, stream};
 use rooftree_protocol::{
     AgentDefinition, Command, Event, EventBody, Limits, Origin, Part, Principal, RunStatus,
-    Session, SessionId, Surface,
+    ScheduleDraft, ScheduleInfo, Session, SessionId, Surface,
     command::{Address, CommandReply, Delivery, NewSession},
 };
 use rooftree_providers::{Model, ModelCatalog, catalog::ModelOpener};
 use rooftree_runtime::{
     AgentOptions, AgentRuntime, Assembly, Clock, Definitions, EventFilter, Handle, LimitOverrides,
-    MessageMark, ModelOptions, RightsOptions, Subscription, SystemClock, ToolParts,
-    WorkspaceConfig, assembly::SessionTools,
+    MessageMark, ModelOptions, RightsOptions, ScheduleDefaults, Subscription, SystemClock,
+    ToolParts, WorkspaceConfig, assembly::SessionTools, scheduler,
 };
 use rooftree_store::SqliteStore;
 
@@ -53,6 +53,32 @@ impl BenchRuntime {
         opener: ModelOpener,
     ) -> Result<Self> {
         Self::start(directory, model, Self::assembly(directory, opener, &[])?)
+    }
+
+    /// The same with a scheduler.
+    pub fn open_scheduling(directory: &Path, model: Arc<QuickModel>) -> Result<Self> {
+        let answering = model.clone();
+        let opener = move |choice: &rooftree_protocol::ModelChoice| {
+            Ok(Model::new(choice, answering.clone()))
+        };
+        let mut assembly = Self::assembly(directory, Arc::new(opener), &[])?;
+        assembly.services.push(scheduler::service());
+        Self::start(directory, model, assembly)
+    }
+
+    /// Adds a schedule of the agent `lead`.
+    pub async fn add_schedule(&self, when: &str) -> Result<ScheduleInfo> {
+        let draft = ScheduleDraft {
+            when: Some(when.to_owned()),
+            prompt: Some("Read some files.".to_owned()),
+            ..ScheduleDraft::default()
+        };
+        let defaults = ScheduleDefaults {
+            agent: "lead".to_owned(),
+            cwd: self.cwd.clone(),
+            zone: "UTC".to_owned(),
+        };
+        Ok(self.handle.add_schedule(&owner(), &draft, defaults).await?)
     }
 
     /// The same with agents that delegate to each other, without limits on concurrency.

@@ -2,6 +2,7 @@
 
 mod api_posts;
 mod api_readers;
+mod connectors;
 mod definitions;
 pub mod delegation;
 mod deltas;
@@ -12,6 +13,7 @@ mod policy;
 mod posts;
 mod program;
 mod running_server;
+mod schedules;
 mod search;
 mod search_index;
 mod serve;
@@ -50,6 +52,8 @@ const GROUPS: &[(&str, MeasureFn)] = &[
     ("shell", shell::measure),
     ("policy", policy::measure),
     ("definitions", definitions::measure),
+    ("schedules", schedules::measure),
+    ("connectors", connectors::measure),
 ];
 
 /// Runs the selected measurements one after the other: they would disturb each other.

@@ -1,7 +1,7 @@
 //! A `rooftree serve` of the measured program, with an agent that answers from a script.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
@@ -60,6 +60,32 @@ impl ServerHome {
         let made = command.output().context("make a token")?;
         ensure!(made.status.success(), "no token was made");
         Ok(String::from_utf8(made.stdout)?.trim().to_owned())
+    }
+
+    /// The database.
+    pub(super) fn database(&self) -> PathBuf {
+        self.work.join("home/rooftree.db")
+    }
+
+    /// Adds a webhook with this secret and these settings.
+    pub(super) fn add_webhook(&self, name: &str, secret: &str, settings: &[&str]) -> Result<()> {
+        let add = [
+            "connectors",
+            "add",
+            "webhook",
+            "--name",
+            name,
+            "--agent",
+            "guide",
+        ];
+        let mut command = self.command(&[&add[..], settings].concat());
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut adding = command.spawn().context("add a webhook")?;
+        let mut input = adding.stdin.take().context("give it its secret")?;
+        input.write_all(secret.as_bytes())?;
+        drop(input);
+        ensure!(adding.wait()?.success(), "the webhook {name} was not added");
+        Ok(())
     }
 
     /// Starts the server.

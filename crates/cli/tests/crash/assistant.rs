@@ -3,15 +3,16 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{BufRead, BufReader, Write},
+    os::unix::net::UnixStream,
     process::{Command, Output, Stdio},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     bot_api::BotApi,
-    fixture::{QUICK, Scene, until, wait},
+    fixture::{PATIENCE, QUICK, Scene, until, wait},
     permission::store,
     worker::{Worker, program},
 };
@@ -68,7 +69,39 @@ impl Home {
         let mut command = program(&self.scene, arguments);
         let model = format!("scripted/{}", self.scene.script().display());
         command.env("ROOFTREE_MODEL", model);
+        // The server's socket is below the home then.
+        command.env_remove("XDG_RUNTIME_DIR");
         command
+    }
+
+    /// What the page is told of the replies in a session, from its beginning up to this event.
+    fn replies_on_stream(&self, session: &str, head: u64) -> Vec<String> {
+        let mut stream = UnixStream::connect(self.scene.home().join("run/server.sock")).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let body = json!({"sessions": {session: {"after": 0, "tree": true}}}).to_string();
+        let request = format!(
+            "POST /api/v1/stream HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        let (mut replies, mut name) = (Vec::new(), String::new());
+        let last = format!("id: {session}:{head}");
+        let mut is_last = false;
+        for line in BufReader::new(stream).lines() {
+            let line = line.unwrap();
+            is_last |= line == last;
+            match line.split_once(": ") {
+                Some(("event", event)) => event.clone_into(&mut name),
+                Some(("data", data)) if name == "message.completed" => {
+                    replies.push(data.to_owned())
+                }
+                // A frame ends with an empty line.
+                _ if is_last && line.is_empty() => return replies,
+                _ => {}
+            }
+        }
+        panic!("the stream ended before {last}: {replies:?}");
     }
 
     /// Runs a command with this on standard input, and returns what it prints.
@@ -200,7 +233,14 @@ fn a_schedule_asks_in_telegram_and_answers_there_once_though_the_server_is_kille
     let row = rows
         .iter()
         .find(|row| &row["session"] == session || &row["id"] == session);
-    assert_eq!(row.unwrap()["state"], "done", "{board}");
+    let row = row.unwrap();
+    assert_eq!(row["state"], "done", "{board}");
+    let (session, head) = (session.as_str().unwrap(), row["head"].as_u64().unwrap());
+    let replies = home.replies_on_stream(session, head);
+    let told = replies
+        .iter()
+        .filter(|reply| reply.contains("The hole is there."));
+    assert_eq!(told.count(), 1, "once on the page: {replies:?}");
     server.kill();
     assert!(home.scene.look().report.violations.is_empty());
 }

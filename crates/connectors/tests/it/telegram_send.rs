@@ -184,6 +184,33 @@ async fn files_are_sent_whole_and_fetched_up_to_the_limit() {
 }
 
 #[tokio::test]
+async fn a_file_of_twenty_megabytes_arrives_whole_and_not_one_byte_more() {
+    const MOST: usize = 20 << 20;
+    for (size, arrives) in [(MOST, true), (MOST + 1, false)] {
+        let server = Loopback::start(move |request| match request.method() {
+            "getFile" => Reaction::ok(json!({"file_id": "f", "file_path": "documents/large.bin"})),
+            _ => Reaction::Answer(200, vec![7; size]),
+        });
+        let server = server.await;
+        let connector = connector(&server);
+        let file = InboundFile {
+            id: "f".to_owned(),
+            name: "large.bin".to_owned(),
+            media_type: None,
+            size: None,
+        };
+        let most = connector.capabilities().download;
+        assert_eq!(most, MOST as u64);
+        match connector.download(&file, most).await {
+            Ok(bytes) => {
+                assert!(arrives && bytes.len() == size && bytes.iter().all(|byte| *byte == 7))
+            }
+            Err(error) => assert!(!arrives && error.class == FailureClass::InvalidPayload),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_refused_text_is_sent_once_more_without_formatting() {
     let refuse = |request: &Arrived| {
         let body = String::from_utf8_lossy(&request.body).into_owned();

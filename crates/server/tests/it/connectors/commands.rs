@@ -1,5 +1,7 @@
 //! Slash commands of chats.
 
+use std::time::Duration;
+
 use rooftree_protocol::{
     Command, Origin, Part,
     command::{Address, Delivery},
@@ -168,4 +170,32 @@ async fn reset_forgets_and_a_command_told_over_another_surface_is_text() {
         .await;
     scene.platform.deliver(direct("3", "7", "/stop"));
     scene.hears("Nothing is being worked on").await;
+}
+
+#[tokio::test]
+async fn status_stop_usage_and_sessions_tell_of_the_conversation_of_the_chat() {
+    let slow = say("never said").delay(Duration::from_secs(3600));
+    let scene = paired([say("quick").usage(40, 2), slow]).await;
+    scene.platform.deliver(direct("1", "7", "/usage"));
+    scene.hears("Nothing was used yet.").await;
+    scene.platform.deliver(direct("2", "7", "/stop"));
+    scene.hears("Nothing is being worked on.").await;
+    scene.platform.deliver(direct("3", "7", "hello"));
+    scene.hears("quick").await;
+    scene.platform.deliver(direct("4", "7", "/usage"));
+    scene.hears("1 runs, 40 tokens in, 2 out").await;
+    scene.platform.deliver(direct("5", "7", "think long"));
+    scene.acknowledged("5").await;
+    scene.platform.deliver(direct("6", "7", "/status"));
+    scene.hears("now: working").await;
+    scene.platform.deliver(direct("7", "7", "/stop"));
+    scene.hears("Stopped.").await;
+    scene.platform.deliver(direct("8", "7", "/sessions"));
+    scene.hears("helper · ").await;
+    scene.platform.deliver(direct("9", "7", "/help"));
+    let (_, help) = scene.hears("/switch AGENT").await;
+    assert!(
+        help.contains("/approve") && help.contains("/reset"),
+        "{help}"
+    );
 }
