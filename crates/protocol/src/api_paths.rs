@@ -151,6 +151,10 @@ pub const SCHEDULE_PAUSE: &str = "/schedules/{schedule}/pause";
 pub const SCHEDULE_RESUME: &str = "/schedules/{schedule}/resume";
 /// What became of the due times of a schedule.
 pub const SCHEDULE_HISTORY: &str = "/schedules/{schedule}/history";
+/// Failures of a schedule with the same cause.
+pub const SCHEDULE_INCIDENTS: &str = "/schedules/{schedule}/incidents";
+/// Tells of an incident of a schedule no more.
+pub const SCHEDULE_ACKNOWLEDGE: &str = "/schedules/{schedule}/acknowledge";
 /// The audit log.
 pub const AUDIT: &str = "/audit";
 /// Messages to chats.

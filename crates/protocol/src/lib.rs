@@ -75,7 +75,10 @@ pub use principal::{Account, LOCAL_OWNER, Principal, Surface};
 pub use reserved_tags::ReservedTag;
 pub use rule::{RuleKind, RuleScope};
 pub use run_bounds::RunBounds;
-pub use schedule::{OccurrenceInfo, RunBudget, ScheduleDraft, ScheduleInfo, SchedulePreview};
+pub use schedule::{
+    IncidentInfo, OccurrenceInfo, PromptContext, RunBudget, ScheduleDraft, ScheduleInfo,
+    SchedulePreview,
+};
 pub use scope::{PermissionMode, Scope};
 pub use session::{ForkPoint, ParentCall, Session};
 pub use skill::SkillNote;

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BlobId, CallId, ChatTarget, Mandate, MessageId, Principal, RunBudget, RunId, SessionId,
-    SkillNote, Timestamp, ToolCall, Usage, run::RunStatus,
+    BlobId, CallId, ChatTarget, Mandate, MessageId, Principal, PromptContext, RunBudget, RunId,
+    SessionId, SkillNote, Timestamp, ToolCall, Usage, run::RunStatus,
 };
 
 /// A message to a session. Content and context only: where an answer goes is not its business.
@@ -176,6 +176,9 @@ pub enum Origin {
         /// What the run may cost.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         budget: Option<RunBudget>,
+        /// What its agent reads besides the message.
+        #[serde(default, skip_serializing_if = "PromptContext::is_full")]
+        context: PromptContext,
     },
     /// A chat or webhook.
     Connector {

@@ -51,6 +51,9 @@ pub struct ScheduleDraft {
     /// The model. Without one, that of the agent when the schedule is made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What the agent reads besides the message: `full` or `light`, which leaves out instructions, rules, skills and memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
     /// The chat to which the result is delivered, such as `telegram:123`. Empty: none.
     #[serde(
         skip_serializing_if = "Option::is_none",
@@ -135,6 +138,9 @@ pub struct ScheduleInfo {
     /// The model it was made with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// `full` or `light`.
+    #[serde(default = "full_context")]
+    pub context: String,
     /// Whether it fires.
     pub enabled: bool,
     /// Why it was switched off.
@@ -169,6 +175,10 @@ pub struct ScheduleInfo {
     pub person: String,
     /// Its revision, which a change must name.
     pub rev: u64,
+}
+
+fn full_context() -> String {
+    PromptContext::Full.word().to_owned()
 }
 
 /// A due time of a schedule and what became of it.
@@ -208,6 +218,23 @@ pub struct OccurrenceInfo {
     pub ended: Option<Timestamp>,
 }
 
+/// Failures of a schedule that have the same cause, as far as their words tell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IncidentInfo {
+    /// What they have in common: their words without numbers and names.
+    pub signature: String,
+    /// `detected`, `alerted` once somebody was told, `acknowledged` if nobody is to be told again, `resolved`.
+    pub state: String,
+    /// The last failure in words.
+    pub words: String,
+    /// How many there were since it was last resolved.
+    pub count: u64,
+    /// The first.
+    pub first: Timestamp,
+    /// The last.
+    pub last: Timestamp,
+}
+
 /// What a written form means.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulePreview {
@@ -217,6 +244,32 @@ pub struct SchedulePreview {
     pub spec: Value,
     /// The next five due times.
     pub next: Vec<Timestamp>,
+}
+
+/// How much of what stands around it an agent reads in a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptContext {
+    /// Instructions of the project and its user, rules, skills and memory.
+    #[default]
+    Full,
+    /// None of these: only what the agent is, its tools, and where it works.
+    Light,
+}
+
+impl PromptContext {
+    /// Whether it is the usual one.
+    pub fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Light => "light",
+        }
+    }
 }
 
 /// What one run may cost, on top of the limits of its agent.

@@ -50,7 +50,9 @@ pub(crate) mod working_directory;
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Event, EventBody, Mandate, RunId, Session, SessionId, event::NoticeLevel};
+use rooftree_protocol::{
+    Event, EventBody, Mandate, PromptContext, RunId, Session, SessionId, event::NoticeLevel,
+};
 use rooftree_tools::mcp::Notice;
 
 pub(crate) use self::lifecycle::run_until_idle;
@@ -73,6 +75,8 @@ struct AgentActor {
     resolved: Arc<ResolvedAgent>,
     /// What it found around it when the run began.
     project_context: Arc<ProjectContext>,
+    /// How much of that its model reads.
+    prompt_context: PromptContext,
     /// For whom it works, if another agent asks.
     mandate: Option<Box<Mandate>>,
     /// What checks its work, by name.

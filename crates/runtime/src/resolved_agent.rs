@@ -7,8 +7,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    AgentDefinition, AgentDialect, Limits, Mandate, Problem, RunBounds, Scope, ToolSpec,
-    definition::ToolExposure, event::RunMode,
+    AgentDefinition, AgentDialect, Limits, Mandate, Problem, PromptContext, RunBounds, Scope,
+    ToolSpec, definition::ToolExposure, event::RunMode,
 };
 use rooftree_providers::catalog::ModelProfile;
 use rooftree_tools::{Toolset, declarations, mcp::Notice, tool_info::ToolOffer};
@@ -54,6 +54,8 @@ pub(crate) struct SystemPrompt {
 /// Inputs of a system prompt besides the resolved agent itself.
 pub(crate) struct PromptInputs {
     pub(crate) project_context: Arc<ProjectContext>,
+    /// How much of it is read.
+    pub(crate) read: PromptContext,
     /// Which edition of the agents there are.
     pub(crate) agents: u64,
     pub(crate) memory: Option<Arc<str>>,
@@ -69,8 +71,8 @@ impl PromptInputs {
     fn make_the_same(&self, others: &Self, definition: &AgentDefinition) -> bool {
         definition.preloaded_skills.is_empty()
             && Arc::ptr_eq(&self.project_context, &others.project_context)
-            && (self.agents, &self.memory, &self.cwd)
-                == (others.agents, &others.memory, &others.cwd)
+            && (self.read, self.agents, &self.memory, &self.cwd)
+                == (others.read, others.agents, &others.memory, &others.cwd)
             && (self.own_tools, self.profile) == (others.own_tools, others.profile)
     }
 }

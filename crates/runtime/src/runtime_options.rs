@@ -9,7 +9,7 @@ use std::{
 
 use rooftree_process::EnvironmentFilter;
 use rooftree_protocol::{ModelChoice, PermissionMode, Problem, SpawnThresholds};
-use rooftree_providers::ModelCatalog;
+use rooftree_providers::{ModelCatalog, catalog::ModelTier};
 use rooftree_store::Store;
 use rooftree_tools::{BackgroundProcesses, Policy, SandboxConfig, Toolset, mcp::McpServerPool};
 
@@ -58,6 +58,24 @@ impl ModelOptions {
             fallbacks: Vec::new(),
             resolver: Arc::new(|name| name.parse()),
         }
+    }
+
+    /// The quick and cheap model for work in background: the one that a person called `fast`, else that of the same
+    /// vendor; the usual one if there is none that can be asked. Never another vendor's that no person named.
+    pub fn fast_model(
+        usual: ModelChoice,
+        catalog: &ModelCatalog,
+        resolve: impl Fn(&str) -> Option<ModelChoice>,
+    ) -> ModelChoice {
+        let of_vendor = |vendor: &str| -> Option<ModelChoice> {
+            let known = catalog.known().of_tier(vendor, ModelTier::Fast)?;
+            known.id.parse().ok()
+        };
+        let named =
+            resolve("fast").filter(|named| of_vendor(&named.provider).as_ref() != Some(named));
+        let fast = named.or_else(|| of_vendor(&usual.provider));
+        fast.filter(|fast| catalog.open(fast).is_ok())
+            .unwrap_or(usual)
     }
 
     /// The model for agents and sessions that name none, as it is now.

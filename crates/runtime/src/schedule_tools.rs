@@ -93,6 +93,15 @@ const LIST: [ToolArgument; 1] = [ToolArgument::new(
 )
 .with_aliases(&["id", "name", "task_id"])];
 const ONE: [ToolArgument; 1] = [SCHEDULE];
+const RUN: [ToolArgument; 1] =
+    [
+        ToolArgument::new("schedule", ArgumentKind::Text, "Its id or name.").with_aliases(&[
+            "id",
+            "name",
+            "task_id",
+            "session_id",
+        ]),
+    ];
 const UPDATE: [ToolArgument; 5] = [
     SCHEDULE,
     ToolArgument::new("when", ArgumentKind::Text, WHEN).with_aliases(&["cron", "interval"]),
@@ -147,7 +156,8 @@ impl ScheduleToolAction {
             Self::Create => &CREATE,
             Self::List => &LIST,
             Self::Update => &UPDATE,
-            Self::Delete | Self::Run => &ONE,
+            Self::Delete => &ONE,
+            Self::Run => &RUN,
             Self::NextCheck => &IN,
             Self::MemoryRead => &NOTHING,
             Self::MemoryWrite => &WRITE,
@@ -204,7 +214,9 @@ impl Tool for ScheduleTool {
         let mut canonical = arguments::normalise(&self.spec.name, self.action.arguments(), input)?;
         // Other programs have a tool of its own for each of these.
         match called_as.to_lowercase().as_str() {
-            "heartbeat_add" => drop(canonical.insert("kind".into(), json!("heartbeat"))),
+            "heartbeat_add" | "heartbeat_list" | "heartbeat_run" => {
+                drop(canonical.insert("kind".into(), json!("heartbeat")));
+            }
             "scheduled_sessions_enable" => drop(canonical.insert("enabled".into(), json!(true))),
             "scheduled_sessions_disable" => drop(canonical.insert("enabled".into(), json!(false))),
             _ => {}
@@ -241,12 +253,12 @@ impl Tool for ScheduleTool {
             };
             let done = match action {
                 ScheduleToolAction::Create => changes::create(&caller, &context.call, &input).await,
-                ScheduleToolAction::List => changes::list(&caller, text(&input, "schedule")).await,
+                ScheduleToolAction::List => changes::list(&caller, &input).await,
                 ScheduleToolAction::Update => changes::update(&caller, &context.call, &input).await,
                 ScheduleToolAction::Delete => {
                     changes::delete(&caller, text(&input, "schedule")).await
                 }
-                ScheduleToolAction::Run => changes::run(&caller, text(&input, "schedule")).await,
+                ScheduleToolAction::Run => changes::run(&caller, &input).await,
                 ScheduleToolAction::NextCheck => {
                     scheduled_run::next_check(&caller, text(&input, "in")).await
                 }

@@ -18,8 +18,8 @@ use std::{sync::Arc, time::Duration};
 use futures::FutureExt;
 use rooftree_protocol::{Account, ChatTarget, Timestamp};
 use rooftree_store::{
-    OccurrenceRow, OccurrenceState, OccurrenceUpdate, ScheduleKind, ScheduleRow, SessionFilter,
-    SessionPatch, Store, VisibleSessions,
+    OccurrenceRow, OccurrenceState, OccurrenceUpdate, ScheduleKind, ScheduleRow, ScheduledSession,
+    SessionFilter, SessionPatch, Store, VisibleSessions,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -200,8 +200,10 @@ impl Scheduler {
             return Ok(());
         };
         let known = self.store().incidents(&row.id).await?;
-        let chat = self.direct_chat(&row.account).await?;
-        let review = review::review(&row, one, &known, chat.as_ref(), self.now());
+        let chat = self.failure_chat(&row).await?;
+        let mut review = review::review(&row, one, &known, chat.as_ref(), self.now());
+        review.shown = review::is_for_board(&review, one)
+            .then(|| Box::new(message::failure_session(&self.context, &row)));
         // Before the review: a crash in between does it again, and changes nothing.
         self.put_away(&row, one).await?;
         let is_told = !review.outbox.is_empty();
@@ -213,8 +215,23 @@ impl Scheduler {
         Ok(())
     }
 
-    /// The direct chat in which a person spoke last: where failures are told that a schedule names no chat for. Never a
-    /// group.
+    /// Where failures of a schedule are told: its chat for failures, else that for results, else the direct chat of its
+    /// owner. One whose connector is gone is passed over.
+    async fn failure_chat(&self, row: &ScheduleRow) -> Result<Option<ChatTarget>, Error> {
+        let known = self.store().connectors(&row.account.tenant).await?;
+        let is_known = |chat: &ChatTarget| {
+            let mut names = known.iter().map(|connector| &connector.name);
+            names.any(|name| name.eq_ignore_ascii_case(&chat.connector))
+        };
+        let plan = &row.plan;
+        let mut own = [&plan.fail_target, &plan.target].into_iter().flatten();
+        if let Some(chat) = own.find(|chat| is_known(chat)) {
+            return Ok(Some(chat.without_reply()));
+        }
+        Ok(self.direct_chat(&row.account).await?.filter(is_known))
+    }
+
+    /// The direct chat in which a person spoke last. Never a group.
     async fn direct_chat(&self, account: &Account) -> Result<Option<ChatTarget>, Error> {
         let filter = SessionFilter {
             tenant: Some(account.tenant.clone()),
@@ -230,13 +247,16 @@ impl Scheduler {
     }
 
     /// A heartbeat that had nothing to say leaves no session behind in lists.
+    ///
+    /// Invariant: only a session that was opened for this due time is put away. One that is used again is needed again.
     async fn put_away(&self, row: &ScheduleRow, one: &OccurrenceRow) -> Result<(), Error> {
         let is_silent = one.answer.as_deref().is_some_and(schedules::is_silent);
         let is_done = one.state == OccurrenceState::Completed;
         let (Some(session), true) = (&one.session, is_silent && is_done) else {
             return Ok(());
         };
-        if row.plan.kind == ScheduleKind::Heartbeat {
+        let is_own = row.plan.session == ScheduledSession::New;
+        if is_own && row.plan.kind == ScheduleKind::Heartbeat {
             let patch = SessionPatch {
                 deleted_at: Some(Some(self.now())),
                 ..SessionPatch::default()

@@ -144,6 +144,8 @@ pub enum BoardReasonKind {
     FailedDelivery,
     /// A schedule switched itself off.
     ScheduleOff,
+    /// A schedule failed before it had a run, and there was no chat to tell it.
+    ScheduleFailed,
     /// A tool is not what it was, and is not used until it is accepted.
     QuarantinedTool,
 }

@@ -412,6 +412,20 @@ pub const EXAMPLES: &[CommandExamples] = &[
         &[("rooftree schedules history k3v9x2ab", "")],
     ),
     (
+        "schedules incidents",
+        &[("rooftree schedules incidents k3v9x2ab", "")],
+    ),
+    (
+        "schedules acknowledge",
+        &[
+            ("rooftree schedules acknowledge k3v9x2ab", ""),
+            (
+                "rooftree schedules acknowledge k3v9x2ab gate_error",
+                "only this cause",
+            ),
+        ],
+    ),
+    (
         "outbox list",
         &[
             ("rooftree outbox list", ""),

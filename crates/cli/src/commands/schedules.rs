@@ -1,6 +1,7 @@
 //! Schedules: adds, lists, shows, runs, pauses and removes them. The server fires them.
 
 mod checks;
+mod incidents;
 mod shown;
 
 use clap::{Args, Subcommand};
@@ -9,7 +10,7 @@ use rooftree_runtime::{Handle, ScheduleChange, ScheduleDefaults};
 use serde::Serialize;
 
 use self::{
-    checks::{known_model, note_unknown_event, server_state},
+    checks::{kept_model, note_unknown_event, server_state},
     shown::{history_table, page, preview_page, table},
 };
 use crate::{
@@ -54,6 +55,10 @@ enum ScheduleAction {
     Rm(OneScheduleArguments),
     /// Show what became of its due times
     History(ScheduleHistoryArguments),
+    /// List its failures by their cause
+    Incidents(ScheduleIncidentsArguments),
+    /// Hear no more of its failures: of all that are open, or of one cause
+    Acknowledge(ScheduleAcknowledgeArguments),
 }
 
 #[derive(Args, Debug)]
@@ -93,6 +98,9 @@ struct ScheduleAddArguments {
     /// The model
     #[arg(short, long, value_name = "PROVIDER/MODEL")]
     model: Option<String>,
+    /// What the agent reads: all, or no instructions, rules, skills and memory; heartbeats read little
+    #[arg(long, value_name = "full|light")]
+    context: Option<String>,
     /// The chat to which the result is delivered, such as telegram:123
     #[arg(long, value_name = "CONNECTOR:CHAT")]
     target: Option<String>,
@@ -154,6 +162,24 @@ struct ScheduleHistoryArguments {
     output: ListOutput,
 }
 
+#[derive(Args, Debug)]
+struct ScheduleIncidentsArguments {
+    /// Its name, its id or the end of the id
+    schedule: String,
+    #[command(flatten)]
+    output: ListOutput,
+}
+
+#[derive(Args, Debug)]
+struct ScheduleAcknowledgeArguments {
+    /// Its name, its id or the end of the id
+    schedule: String,
+    /// Words of the cause, as `incidents` shows it
+    words: Option<String>,
+    #[command(flatten)]
+    output: PageOutput,
+}
+
 /// A schedule in a list.
 #[derive(Serialize)]
 #[serde(transparent)]
@@ -188,6 +214,10 @@ pub async fn execute(arguments: Arguments, environment: &Environment) -> Result<
         ScheduleAction::Resume(arguments) => switch(&arguments, environment, Switch::On).await,
         ScheduleAction::Rm(arguments) => remove(&arguments, environment).await,
         ScheduleAction::History(arguments) => history(&arguments, environment).await,
+        ScheduleAction::Incidents(arguments) => incidents::list(&arguments, environment).await,
+        ScheduleAction::Acknowledge(arguments) => {
+            incidents::acknowledge(&arguments, environment).await
+        }
     }
 }
 
@@ -232,6 +262,14 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
     };
     let is_json = arguments.output.is_json();
     let (when, on) = time_or_event(arguments.when);
+    let model = match arguments.command {
+        Some(_) => None,
+        None => {
+            let agent = arguments.agent.as_deref().unwrap_or(AGENT);
+            let of = (agent, arguments.heartbeat);
+            kept_model(arguments.model, of, environment)?
+        }
+    };
     let draft = ScheduleDraft {
         name: arguments.name,
         kind: arguments.heartbeat.then(|| "heartbeat".to_owned()),
@@ -243,7 +281,8 @@ async fn add(arguments: ScheduleAddArguments, environment: &Environment) -> Resu
         prompt: arguments.prompt,
         command: arguments.command,
         gate: arguments.gate,
-        model: known_model(arguments.model, environment)?,
+        model,
+        context: arguments.context,
         target: arguments.target,
         fail_target: arguments.fail_target,
         overlap: arguments.overlap,

@@ -224,3 +224,60 @@ fn an_event_that_names_nothing_known_here_is_remarked_on() {
     let quiet = schedules(&desk, &["add", "on run-ended:*:failed", "x"]);
     assert!(!quiet.err.contains("no agent"), "{quiet:?}");
 }
+
+#[test]
+fn failures_are_listed_and_acknowledged_and_the_model_of_now_is_kept() {
+    let desk = Desk::with_echo();
+    let plan = [
+        "add",
+        "every 2h",
+        "--name",
+        "disk",
+        "--command",
+        "echo gone >&2; exit 3",
+    ];
+    schedules(&desk, &plan).well();
+    let none = schedules(&desk, &["incidents", "disk"]);
+    assert!(none.err.contains("has not failed yet"), "{none:?}");
+    schedules(&desk, &["acknowledge", "disk"]).ended(8);
+    let (server, _) = start(&desk, "0");
+    let served = Served(server);
+    schedules(&desk, &["run", "disk"]).well();
+    until("the failure", || {
+        json(&desk, &["incidents", "disk"])[0]["count"] == 1
+    });
+    drop(served);
+    let table = schedules(&desk, &["incidents", "disk"]).well();
+    assert!(
+        table.contains("detected") && table.contains("gone"),
+        "{table}"
+    );
+    let other = schedules(&desk, &["acknowledge", "disk", "another cause"]);
+    assert_ne!(other.code, 0, "{other:?}");
+    let known = schedules(&desk, &["acknowledge", "disk", "GONE"]).well();
+    assert!(known.contains("you hear no more of"), "{known}");
+    assert_eq!(
+        json(&desk, &["incidents", "disk"])[0]["state"],
+        "acknowledged"
+    );
+
+    let script = desk.house.path().join("script.toml");
+    let model = format!("scripted/{}", script.display());
+    for (name, more, context) in [
+        ("day", &[][..], "full"),
+        ("beat", &["--heartbeat"], "light"),
+    ] {
+        let mut add = desk
+            .house
+            .command(&["schedules", "add", "every 2h", "hello"]);
+        add.args(["--name", name])
+            .args(more)
+            .env("ROOFTREE_MODEL", &model);
+        assert!(add.output().unwrap().status.success());
+        let shown = json(&desk, &["show", name]);
+        let kept = (&shown["model"], &shown["context"]);
+        assert_eq!(kept, (&model.clone().into(), &context.into()), "{shown}");
+    }
+    let odd = schedules(&desk, &["add", "every 2h", "x", "--context", "tiny"]).ended(2);
+    assert!(odd.contains("full") && odd.contains("light"), "{odd}");
+}

@@ -13,7 +13,10 @@ use rooftree_protocol::{
 };
 use rooftree_store::{InboxPost, Inquiry, InquiryAnswer, RuleRow, SessionFilter, VisibleSessions};
 
-use super::{AgentActor, chat_posts, hook_points, journal::JournalCommit, limits::RunEndReason};
+use super::{
+    AgentActor, chat_posts, hook_points, journal::JournalCommit, limits::RunEndReason,
+    run_view::RunRoute,
+};
 use crate::{Error, runtime_options::ApprovalSource};
 
 /// Something to be asked.
@@ -193,10 +196,12 @@ pub(super) fn deadline(agent: &AgentActor) -> Timestamp {
     ))
 }
 
-/// What a delegated run asks is also told, silently, to the session a person talks to: it may be
+/// What a delegated or scheduled run asks is also told, silently, to the session a person talks to: it may be
 /// another one than those above, and the person will ask there what is going on.
 async fn foreground(agent: &AgentActor) -> Result<Option<SessionId>, Error> {
-    if agent.mandate.is_none() {
+    let run = agent.history.run();
+    let is_scheduled = run.is_some_and(|run| matches!(run.route, RunRoute::Schedule(_)));
+    if agent.mandate.is_none() && !is_scheduled {
         return Ok(None);
     }
     let filter = SessionFilter {

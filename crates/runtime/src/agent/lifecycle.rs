@@ -202,9 +202,9 @@ impl AgentActor {
             self.open_journal();
         }
         if let Some(run) = self.history.run() {
-            let run = run.id.clone();
+            let (run, context) = (run.id.clone(), run.context);
             let mandate = take::open_mandate(self).await?;
-            self.set_up_run(mandate, &run).await?;
+            self.set_up_run(mandate, &run, context).await?;
             self.send_notices();
             self.renew_policy().await?;
             recovery::tell_rights(self);

@@ -8,7 +8,7 @@ mod sections;
 
 use std::{path::Path, sync::Arc};
 
-use rooftree_protocol::Part;
+use rooftree_protocol::{Part, PromptContext};
 use rooftree_providers::{
     CallRules, Model, ModelMessage, ModelRequest, ToolChoice, Workplace, catalog::ModelProfile,
     lean,
@@ -33,19 +33,20 @@ const STUCK_TURNS: u32 = 2;
 pub(crate) fn system(
     context: &RuntimeContext,
     resolved: &ResolvedAgent,
-    project_context: &Arc<ProjectContext>,
+    (project_context, read): (&Arc<ProjectContext>, PromptContext),
     (cwd, model): (&Path, Option<&Model>),
 ) -> Arc<resolved_agent::SystemPrompt> {
     let options = &context.options;
+    let remembered = || {
+        let (definition, limits) = (&resolved.definition, &resolved.limits);
+        memory::excerpt(definition, &options.agents.memory, cwd, limits.memory_bytes)
+    };
+    let nothing = ProjectContext::default();
     let from = PromptInputs {
         project_context: project_context.clone(),
+        read,
         agents: options.agents.definitions.edition(),
-        memory: memory::excerpt(
-            &resolved.definition,
-            &options.agents.memory,
-            cwd,
-            resolved.limits.memory_bytes,
-        ),
+        memory: read.is_full().then(remembered).flatten(),
         cwd: cwd.to_owned(),
         own_tools: model.is_some_and(|model| model.provider.has_own_tools()),
         profile: model.map_or(ModelProfile::Full, |model| model.profile),
@@ -56,7 +57,10 @@ pub(crate) fn system(
             tools: if from.own_tools { &[] } else { &resolved.specs },
             exposed: resolved.exposed.as_ref().filter(|_| !from.own_tools),
             definitions: &options.agents.definitions,
-            project_context: &from.project_context,
+            project_context: match from.read {
+                PromptContext::Full => &from.project_context,
+                PromptContext::Light => &nothing,
+            },
             memory: from.memory.clone(),
             cwd: &from.cwd,
             mark: &options.mark,

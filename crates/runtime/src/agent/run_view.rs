@@ -8,8 +8,8 @@ use std::{
 };
 
 use rooftree_protocol::{
-    Answer, CallId, ChatTarget, ErrorCode, Mandate, MessageId, Origin, Outcome, RunBounds,
-    RunBudget, RunId, RunStatus, SessionId, SpawnGroup, Timestamp, ToolCall, Usage,
+    Answer, CallId, ChatTarget, ErrorCode, Mandate, MessageId, Origin, Outcome, PromptContext,
+    RunBounds, RunBudget, RunId, RunStatus, SessionId, SpawnGroup, Timestamp, ToolCall, Usage,
     event::{
         AnswerFinding, AnswerText, Denial, HookNote, PolicyNote, ReplyRecord, Report, RunEnd,
         RunMode, SkillNote, StopReason, ToolRecord,
@@ -62,6 +62,8 @@ pub struct RunView {
     pub route: RunRoute,
     /// What it may cost, if its schedule says so.
     pub budget: Option<RunBudget>,
+    /// What it reads besides the conversation.
+    pub context: PromptContext,
     /// Whether it makes one call that was requested by a client and not by the model.
     pub is_directed: bool,
     /// Whether it writes what the session that this conversation came from is told.
@@ -260,6 +262,7 @@ impl RunView {
             mandate: None,
             route: RunRoute::Inside,
             budget: None,
+            context: PromptContext::Full,
             is_directed: false,
             hands_back: false,
             rights: RunRights::default(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rooftree_protocol::{Mandate, RunId, event::RunMode};
+use rooftree_protocol::{Mandate, PromptContext, RunId, event::RunMode};
 use rooftree_store::ClaimedSession;
 
 use super::{
@@ -29,7 +29,8 @@ impl AgentActor {
         let project_context = context.options.agents.project_context.current();
         let model = context.model(&session, &resolved.definition, None);
         let place = (session.cwd.as_path(), model.as_ref().ok());
-        let prompt = prompt::system(&context, &resolved, &project_context, place);
+        let read = (&project_context, PromptContext::Full);
+        let prompt = prompt::system(&context, &resolved, read, place);
         let journal = Journal::open(
             context.clone(),
             session.clone(),
@@ -60,15 +61,18 @@ impl AgentActor {
             session,
             resolved,
             project_context,
+            prompt_context: PromptContext::Full,
             journal,
         })
     }
 
-    /// Takes up what this mandate allows; without one, what the definition does.
+    /// Takes up what this mandate allows; without one, what the definition does. Its model reads so much of what is
+    /// around.
     pub(super) async fn set_up_run(
         &mut self,
         mandate: Option<Box<Mandate>>,
         run: &RunId,
+        context: PromptContext,
     ) -> Result<(), Error> {
         self.rights.edition = self.context.options.agents.definitions.edition();
         let ceiling = self.ceiling();
@@ -106,6 +110,7 @@ impl AgentActor {
         self.rights.definitions = bounding;
         let has_moved = self.change_directory(mandate.as_deref()).await;
         let is_same = !has_moved
+            && self.prompt_context == context
             && Arc::ptr_eq(&self.resolved, &resolved)
             && Arc::ptr_eq(&self.project_context, &around);
         if is_same && is_bounded_alike && self.mandate == mandate {
@@ -123,7 +128,8 @@ impl AgentActor {
             .context
             .model(&self.session, &resolved.definition, mandate.as_deref());
         let place = (directory.as_ref(), model.as_ref().ok());
-        let prompt = prompt::system(&self.context, &resolved, &around, place);
+        let prompt = prompt::system(&self.context, &resolved, (&around, context), place);
+        self.prompt_context = context;
         self.model
             .change(model, prompt, resolved.limits.context_window);
         self.journal.works_for(delegating_run(mandate.as_deref()));

@@ -3,7 +3,7 @@
 //! A message and the mark that it was taken are one commit, so none is taken twice or skipped.
 
 use rooftree_protocol::{
-    EventBody, Lane, Mandate, Message, Origin, RunId, SessionId, ToolCall, Usage,
+    EventBody, Lane, Mandate, Message, Origin, PromptContext, RunId, SessionId, ToolCall, Usage,
     event::{ReplyPart, ReplyRecord, RunMode, StopReason},
 };
 use rooftree_stdx::shorten::shorten_first_line;
@@ -44,7 +44,11 @@ async fn start(agent: &mut AgentActor, item: &InboxItem, mode: RunMode) -> Resul
     let run = RunId::derived_from(item.message.id.as_str());
     let own = item.message.mandate.clone();
     let mandate = own.or_else(|| agent.history.woken_mandate(&item.message));
-    agent.set_up_run(mandate, &run).await?;
+    let context = match &item.message.origin {
+        Origin::Schedule { context, .. } => *context,
+        _ => PromptContext::Full,
+    };
+    agent.set_up_run(mandate, &run, context).await?;
     agent.renew_policy().await?;
     let started = EventBody::RunStarted {
         mode,

@@ -14,7 +14,7 @@ use std::{
 };
 
 use rooftree_protocol::{
-    Mandate,
+    Mandate, PromptContext,
     event::{RunEnd, RunMode, TaskNote},
 };
 use rooftree_tools::declared;
@@ -66,7 +66,7 @@ impl CacheableQuestion {
         let prompt = crate::agent::prompt::system(
             &caller.context,
             &resolved,
-            &project_context,
+            (&project_context, PromptContext::Full),
             (&caller.session.cwd, None),
         );
         let Mandate {

@@ -12,7 +12,7 @@ use rooftree_store::{
 
 use super::{Handle, row_watch::RowWatch};
 use crate::{
-    Error,
+    Error, ModelOptions,
     schedules::{self, DraftDefaults, check_against_store, content_of},
 };
 
@@ -92,20 +92,28 @@ impl Handle {
         Ok(self.store.incidents(&row.id).await?)
     }
 
-    /// Silences the alerts of an incident.
+    /// Silences the alerts of an incident. Refused if the schedule has no such incident.
     pub async fn acknowledge_incident(
         &self,
         who: &Principal,
         id: &str,
         signature: &str,
-    ) -> Result<bool, Error> {
+    ) -> Result<(), Error> {
         let row = self.schedule_row(who, id).await?;
         let entry = AuditEntry::done(who, self.now(), "schedule.acknowledge", &row.id);
         let entry = entry.with("signature", signature);
         let done = self
             .store
             .acknowledge_incident(&row.id, signature, Some(entry));
-        Ok(done.await?)
+        if !done.await? {
+            let message = format!("the schedule `{}` has no incident `{signature}`", row.name);
+            let problem = Problem::new(ErrorCode::TaskNotFound, message);
+            return Err(problem
+                .fix("rooftree schedules incidents lists them")
+                .into());
+        }
+        self.schedule_news.tell_watchers();
+        Ok(())
     }
 
     /// Makes a schedule. `defaults` are what the draft does not say.
@@ -128,7 +136,10 @@ impl Handle {
         self.refuse_foreign_session(who, &draft).await?;
         check_against_store(&*self.store, &who.account(), &draft, None).await?;
         let defaults = DraftDefaults {
-            model: draft.model.clone().or_else(|| self.usual_model(&agent)),
+            model: match &draft.model {
+                Some(model) => Some(model.clone()),
+                None => self.usual_model(&agent, draft.kind.as_deref()),
+            },
             agent,
             cwd: defaults.cwd,
             zone: draft.zone.clone().unwrap_or(defaults.zone),
@@ -390,12 +401,19 @@ impl Handle {
         Err(Problem::new(ErrorCode::ToolDenied, message).into())
     }
 
-    /// The model an agent would use now, which a schedule keeps.
-    fn usual_model(&self, agent: &str) -> Option<String> {
+    /// The model an agent would use now, which a schedule keeps. A heartbeat has a cheap one, unless its agent names one.
+    fn usual_model(&self, agent: &str, kind: Option<&str>) -> Option<String> {
         let context = &self.agents.as_ref()?.context;
+        let models = &context.options.models;
         let definition = context.definitions().find(agent).ok()?;
-        let default = || context.options.models.default_now();
-        let choice = definition.model.clone().or_else(default)?;
+        let choice = match (&definition.model, kind) {
+            (Some(own), _) => own.clone(),
+            (None, Some("heartbeat")) => {
+                let resolve = |name: &str| (models.resolver)(name).ok();
+                ModelOptions::fast_model(models.default_now()?, &models.catalog, resolve)
+            }
+            (None, _) => models.default_now()?,
+        };
         Some(choice.to_string())
     }
 

@@ -120,10 +120,15 @@ pub(super) async fn create(
         .ok_or_else(|| "It was not kept.".to_owned())
 }
 
-pub(super) async fn list(caller: &Caller, one: &str) -> Result<String, String> {
+pub(super) async fn list(caller: &Caller, input: &Value) -> Result<String, String> {
+    let one = text(input, "schedule");
+    let kind = given(input, "kind");
     let mut lines = Vec::new();
     for row in rows(caller).await? {
-        if !one.is_empty() && !is_meant(&row, one) {
+        let is_other = kind
+            .as_ref()
+            .is_some_and(|kind| row.plan.kind.word() != kind);
+        if is_other || (!one.is_empty() && !is_meant(&row, one)) {
             continue;
         }
         let filter = OccurrenceFilter {
@@ -172,9 +177,33 @@ pub(super) async fn delete(caller: &Caller, name: &str) -> Result<String, String
     Ok(format!("Removed {}.", row.name))
 }
 
-pub(super) async fn run(caller: &Caller, name: &str) -> Result<String, String> {
+/// Has one run now; by the name `heartbeat_run`, without one, all tasks of heartbeats that agents made.
+pub(super) async fn run(caller: &Caller, input: &Value) -> Result<String, String> {
     refuse_nested(caller).await?;
-    let row = own_row(caller, name).await?;
+    let name = text(input, "schedule");
+    let wanted = match (name, given(input, "kind")) {
+        ("", Some(kind)) => rows(caller)
+            .await?
+            .into_iter()
+            .filter(|row| row.plan.kind.word() == kind && row.enabled && row.plan.rights.is_some())
+            .collect(),
+        ("", None) => return Err("Say which schedule: its id or name.".to_owned()),
+        (name, _) => vec![own_row(caller, name).await?],
+    };
+    let mut told = Vec::new();
+    for row in wanted {
+        told.push(run_one(caller, row).await?);
+    }
+    match told.is_empty() {
+        true => Err("There is no such schedule.".to_owned()),
+        false => Ok(told.join("\n")),
+    }
+}
+
+async fn run_one(caller: &Caller, row: ScheduleRow) -> Result<String, String> {
+    if !row.enabled {
+        return Err(format!("{} is switched off.", row.name));
+    }
     let content = ScheduleContent {
         name: row.name.clone(),
         plan: row.plan.clone(),
@@ -182,9 +211,6 @@ pub(super) async fn run(caller: &Caller, name: &str) -> Result<String, String> {
         disabled_reason: row.disabled_reason.clone(),
         next_due: Some(caller.context.now()),
     };
-    if !row.enabled {
-        return Err(format!("{} is switched off.", row.name));
-    }
     let known = (row.id.as_str(), Some(row.revision));
     write(caller, known, Some(content), "schedule.run").await?;
     Ok(format!("{} is due now.", row.name))

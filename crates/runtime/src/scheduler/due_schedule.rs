@@ -37,6 +37,7 @@ impl DueSchedule {
                 plan.cwd.clone(),
                 plan.target.clone(),
                 plan.model.clone(),
+                plan.context,
             )
         };
         let is_prompt = |one: &Self| matches!(one.row.plan.work, ScheduledWork::Prompt { .. });

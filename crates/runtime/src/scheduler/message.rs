@@ -36,6 +36,7 @@ pub(super) fn post(
         due: Some(first.time.due),
         target: row.plan.target.clone(),
         budget: budget(due),
+        context: row.plan.context,
     };
     let message = Message {
         mandate: mandate(row),
@@ -122,6 +123,23 @@ fn place(
         at: context.now(),
     };
     (id, Some(new))
+}
+
+/// The session in which the board shows the failures of a schedule that never had one.
+pub(super) fn failure_session(context: &RuntimeContext, row: &ScheduleRow) -> NewSessionRow {
+    NewSessionRow {
+        id: SessionId::from_entropy(context.entropy()),
+        agent: row.plan.agent.clone(),
+        name: None,
+        model: None,
+        cwd: row.plan.cwd.clone(),
+        parent: None,
+        connector_key: Some(format!("schedule-failures:{}", row.id)),
+        chat: None,
+        account: row.account.clone(),
+        audit: None,
+        at: context.now(),
+    }
 }
 
 /// What the agent reads.

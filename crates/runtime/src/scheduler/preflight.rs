@@ -1,6 +1,6 @@
 //! Checks before a schedule fires, without asking a model: its agent, its model and the connectors it delivers to.
 
-use rooftree_protocol::{ChatTarget, ModelChoice, Problem};
+use rooftree_protocol::{ChatTarget, LOCAL_OWNER, ModelChoice, Problem};
 use rooftree_store::{ScheduleRow, ScheduledWork};
 
 use super::Scheduler;
@@ -10,6 +10,9 @@ impl Scheduler {
     /// Why a schedule cannot fire, if it cannot.
     pub(super) async fn blocked(&self, row: &ScheduleRow) -> Result<Option<String>, Error> {
         let plan = &row.plan;
+        if let Some(why) = self.disabled_person(row).await? {
+            return Ok(Some(why));
+        }
         let found = match &plan.work {
             ScheduledWork::Prompt { .. } => self.model_of(row),
             ScheduledWork::Command { .. } => self.context.definitions().find(&plan.agent).map(drop),
@@ -21,6 +24,20 @@ impl Scheduler {
             return Ok(Some(format!("{} is no directory", plan.cwd.display())));
         }
         self.missing_connector(row).await
+    }
+
+    /// Says that the owner of a schedule may do nothing here any more. The local owner has no row, and cannot be disabled.
+    async fn disabled_person(&self, row: &ScheduleRow) -> Result<Option<String>, Error> {
+        let person = &row.account.person;
+        if person == LOCAL_OWNER {
+            return Ok(None);
+        }
+        let persons = self.store().persons(&row.account.tenant).await?;
+        let mut same = persons
+            .into_iter()
+            .filter(|known| known.account.person == *person);
+        let may = same.any(|known| known.disabled_at.is_none());
+        Ok((!may).then(|| format!("the person `{person}` is disabled")))
     }
 
     /// Says which of the connectors that a schedule delivers to is not there.

@@ -16,8 +16,7 @@ const OFF_AFTER: u32 = 10;
 /// Minutes after which a run that reached no model is tried again.
 const RETRIES: [i64; 3] = [5, 15, 30];
 
-/// What follows from an occurrence. `known`: the incidents of the schedule; `chat`: where its owner is told of failures
-/// if the schedule does not say.
+/// What follows from an occurrence. `known`: the incidents of the schedule; `chat`: where failures are told.
 pub(crate) fn review(
     row: &ScheduleRow,
     occurrence: &OccurrenceRow,
@@ -35,6 +34,7 @@ pub(crate) fn review(
         disable: None,
         incident: None,
         outbox: Vec::new(),
+        shown: None,
         at: now,
     };
     match occurrence.state {
@@ -84,8 +84,7 @@ fn failed(
     let is_sent = incident.alerted || (is_off && !is_silenced);
     let disable =
         is_off.then(|| format!("{streak} failures in a row, the last: {}", incident.words));
-    let target = row.plan.fail_target.as_ref().or(chat);
-    let outbox = target.filter(|_| is_sent).map(|target| {
+    let outbox = chat.filter(|_| is_sent).map(|target| {
         alert(
             row,
             occurrence,
@@ -101,6 +100,16 @@ fn failed(
         outbox: outbox.into_iter().collect(),
         ..quiet
     }
+}
+
+/// Whether the board has to show it: the schedule is off now, or it failed without a run and no person was told.
+pub(crate) fn is_for_board(review: &OccurrenceReview, occurrence: &OccurrenceRow) -> bool {
+    let is_alert = review
+        .incident
+        .as_ref()
+        .is_some_and(|incident| incident.alerted);
+    let is_untold = is_alert && review.outbox.is_empty() && occurrence.session.is_none();
+    review.disable.is_some() || is_untold
 }
 
 /// When a run that reached no model is tried again: without a model's reply nothing was spent. Never past the next due

@@ -2,7 +2,7 @@
 
 use rooftree_protocol::Timestamp;
 use rooftree_schedule::{next_after, next_times, previous_or_at, stagger};
-use rooftree_store::{CatchUp, Overlap, ScheduleRow, SkippedOccurrence};
+use rooftree_store::{CatchUp, Overlap, ScheduleKind, ScheduleRow, SkippedOccurrence};
 
 use crate::schedules::{is_active, spec_of};
 
@@ -75,7 +75,7 @@ pub(crate) fn decide(row: &ScheduleRow, now: Timestamp, is_open: bool) -> Option
         }
         let is_put_off = row.wake_at.is_some_and(|wake_at| wake_at > first);
         if !is_put_off {
-            let wait = stagger(&row.id, CATCH_UP_WINDOW).max(1) * 1000;
+            let wait = stagger(&stagger_key(row), CATCH_UP_WINDOW).max(1) * 1000;
             let until = now.0 + i64::try_from(wait).unwrap_or(0);
             return Some(TickDecision::PutOff(Timestamp(until)));
         }
@@ -87,6 +87,15 @@ pub(crate) fn decide(row: &ScheduleRow, now: Timestamp, is_open: bool) -> Option
         return Some(TickDecision::Skip(due, SkipReason::Overlap));
     }
     Some(TickDecision::Fire(due))
+}
+
+/// What its place within the window is computed from. The heartbeat tasks of an agent have one place: they are one
+/// message.
+fn stagger_key(row: &ScheduleRow) -> String {
+    match row.plan.kind {
+        ScheduleKind::Heartbeat => format!("{}/{}", row.account.person, row.plan.agent),
+        ScheduleKind::Time | ScheduleKind::Event { .. } => row.id.clone(),
+    }
 }
 
 /// The last due time until now. Those between the stored one and it were seen by no scheduler.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rooftree_protocol::{
-    ChatTarget, ErrorCode, Mandate, Problem, ScheduleDraft, SessionId, Timestamp,
+    ChatTarget, ErrorCode, Mandate, Problem, PromptContext, ScheduleDraft, SessionId, Timestamp,
 };
 use rooftree_schedule::{ActiveHours, ScheduleSpec};
 use rooftree_store::{
@@ -97,6 +97,7 @@ fn new_plan(draft: &ScheduleDraft, defaults: &DraftDefaults) -> Result<ScheduleP
         })?,
         gate: None,
         model: defaults.model.clone(),
+        context: usual_context(&kind),
         rights: defaults.rights.clone(),
         target: None,
         fail_target: None,
@@ -125,6 +126,14 @@ fn usual_budget(kind: &ScheduleKind) -> ScheduleBudget {
         run_tokens: Some(HEARTBEAT_RUN_TOKENS),
         day_tokens: Some(HEARTBEAT_DAY_TOKENS),
         ..ScheduleBudget::default()
+    }
+}
+
+/// A heartbeat beats often and mostly finds nothing, so it reads little.
+fn usual_context(kind: &ScheduleKind) -> PromptContext {
+    match kind {
+        ScheduleKind::Heartbeat => PromptContext::Light,
+        ScheduleKind::Time | ScheduleKind::Event { .. } => PromptContext::Full,
     }
 }
 
@@ -230,6 +239,14 @@ fn set_place(plan: &mut SchedulePlan, draft: &ScheduleDraft) -> Result<(), Probl
     }
     if let Some(model) = &draft.model {
         plan.model = Some(model.clone()).filter(|model| !model.is_empty());
+    }
+    match draft.context.as_deref() {
+        None => {}
+        Some("full") => plan.context = PromptContext::Full,
+        Some("light") => plan.context = PromptContext::Light,
+        Some(other) => {
+            return Err(invalid(format!("`{other}` is no context")).fix("write full or light"));
+        }
     }
     match draft.session.as_deref() {
         None => {}

@@ -37,6 +37,7 @@ pub(crate) fn info(row: &ScheduleRow, history: Vec<OccurrenceInfo>) -> ScheduleI
             ScheduledSession::Known { id } => id.to_string(),
         },
         model: plan.model.clone(),
+        context: plan.context.word().to_owned(),
         enabled: row.enabled,
         disabled_reason: row.disabled_reason.clone(),
         next_due: row.next_due.filter(|_| row.enabled),

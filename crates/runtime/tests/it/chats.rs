@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, ChatTarget, Command, Effect, EventBody, Origin, Part, PermissionMode, PermissionScope,
-    Principal, SessionId, Surface, Timestamp,
+    Answer, ChatTarget, Command, Effect, EventBody, Lane, Origin, Part, PermissionMode,
+    PermissionScope, Principal, SessionId, Surface, Timestamp,
     command::{Address, CommandReply, Delivery, NewSession},
 };
 use rooftree_providers::scripted::{ScriptedFailureKind, call, fail, say};
@@ -39,6 +39,7 @@ fn scheduled(to: Option<ChatTarget>) -> Origin {
         due: Some(Timestamp(1)),
         target: to,
         budget: None,
+        context: Default::default(),
     }
 }
 
@@ -312,6 +313,10 @@ async fn what_a_background_agent_asks_is_shown_in_the_chat_that_its_person_used_
     assert_eq!(asked.post.kind, OutboxKind::Permission);
     assert_eq!(asked.post.target, "telegram:1".parse().unwrap());
     assert_eq!(asked.post.session, Some(back));
+    // The session to which the person spoke last is told, too, and wakes no agent.
+    let waiting = runtime.store().waiting(&front, Lane::Boundary, 9).await;
+    let [told] = waiting.unwrap().try_into().expect("one notice");
+    assert!(told.message.silent && told.message.text().contains("lead asks:"));
 }
 
 #[tokio::test]

@@ -318,6 +318,7 @@ async fn schedules_and_their_occurrences_are_kept_without_secrets() {
             alerted: false,
         }),
         outbox: Vec::new(),
+        shown: None,
         at,
     });
     assert!(reviewed.await.unwrap());

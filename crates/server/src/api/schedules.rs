@@ -8,14 +8,15 @@ use axum::{
     http::StatusCode,
 };
 use rooftree_protocol::{
-    AccessScope, ErrorCode, OccurrenceInfo, Principal, ScheduleDraft, ScheduleInfo,
+    AccessScope, ErrorCode, IncidentInfo, OccurrenceInfo, Principal, ScheduleDraft, ScheduleInfo,
     SchedulePreview, Timestamp,
     api_paths::{
-        SCHEDULE, SCHEDULE_HISTORY, SCHEDULE_PAUSE, SCHEDULE_PREVIEW, SCHEDULE_RESUME,
-        SCHEDULE_RUN, SCHEDULES,
+        SCHEDULE, SCHEDULE_ACKNOWLEDGE, SCHEDULE_HISTORY, SCHEDULE_INCIDENTS, SCHEDULE_PAUSE,
+        SCHEDULE_PREVIEW, SCHEDULE_RESUME, SCHEDULE_RUN, SCHEDULES,
     },
 };
 use rooftree_runtime::{Error, ScheduleChange, ScheduleDefaults};
+use rooftree_store::IncidentRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -84,6 +85,16 @@ pub(super) fn routes() -> Vec<ApiRoute> {
             )
             .query::<HistoryPage>()
             .answers::<OccurrenceList>(200),
+        ApiRoute::get(SCHEDULE_INCIDENTS, incidents)
+            .needs(
+                read,
+                "Lists failures of a schedule by their cause, the latest first",
+            )
+            .answers::<IncidentList>(200),
+        ApiRoute::post(SCHEDULE_ACKNOWLEDGE, acknowledge)
+            .needs(chat, "Tells nobody of an incident of a schedule any more")
+            .body::<IncidentSignature>()
+            .answers_nothing(204),
     ]
 }
 
@@ -102,6 +113,21 @@ struct OccurrenceList {
     /// The `before` of the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<Timestamp>,
+}
+
+/// Incidents.
+#[derive(Debug, Serialize, JsonSchema)]
+struct IncidentList {
+    /// The incidents, the latest first.
+    items: Vec<IncidentInfo>,
+}
+
+/// Which incident.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct IncidentSignature {
+    /// Its signature.
+    signature: String,
 }
 
 /// A written form.
@@ -263,4 +289,27 @@ async fn history(
     let is_last = items.len() < PAGE;
     let next = items.last().map(|one| one.due).filter(|_| !is_last);
     Ok(Json(OccurrenceList { items, next }))
+}
+
+async fn incidents(
+    State(state): State<Arc<ApiState>>,
+    RequestPrincipal(who): RequestPrincipal,
+    Path(id): Path<String>,
+) -> Result<Json<IncidentList>, ApiProblem> {
+    let found = state.options.handle.schedule_incidents(&who, &id).await?;
+    let items = found.into_iter().map(IncidentRow::info).collect();
+    Ok(Json(IncidentList { items }))
+}
+
+async fn acknowledge(
+    State(state): State<Arc<ApiState>>,
+    RequestPrincipal(who): RequestPrincipal,
+    Path(id): Path<String>,
+    JsonBody(which): JsonBody<IncidentSignature>,
+) -> Result<StatusCode, ApiProblem> {
+    let handle = &state.options.handle;
+    handle
+        .acknowledge_incident(&who, &id, &which.signature)
+        .await?;
+    Ok(StatusCode::NO_CONTENT)
 }

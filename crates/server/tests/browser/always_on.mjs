@@ -104,6 +104,7 @@ function answered(state, method, {kind, id, act, which}, body) {
     else state[kind] = list.filter(item => item !== one);
     return [200, {}];
   }
+  if (act === 'incidents') return [200, {items: [{signature: 'budget: # tokens', state: 'alerted', words: 'budget: 900 tokens of a day are used', count: 3, first: text(NOW - 3 * DAY), last: text(NOW - DAY)}]}];
   if (act === 'pause' || act === 'resume') one.enabled = act === 'resume';
   if (act === 'confirm') {
     if (body.code !== 'K7PM2QXA') return [400, {title: 'no sender waits with this code'}];

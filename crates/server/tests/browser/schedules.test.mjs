@@ -52,6 +52,19 @@ test('a schedule is run, paused, resumed and deleted from the list', async () =>
   await page.context().close();
 });
 
+test('what failed is shown by its cause, and told no more if a person says so', async () => {
+  const {page, state} = await opened('/schedules', '.dot-link');
+  assert.equal(await page.getByRole('button', {name: /^What failed/}).count(), 1, 'only where something failed');
+  await page.getByRole('button', {name: 'What failed: Check the backups'}).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('budget: 900 tokens of a day are used').waitFor();
+  assert.match(await dialog.innerText(), /3 times, last .*, told/);
+  await dialog.getByRole('button', {name: 'Do not tell me again'}).click();
+  await dialog.getByText('told to nobody').waitFor();
+  assert.deepEqual(last(state), ['POST', 'schedules/sch_2/acknowledge', {signature: 'budget: # tokens'}]);
+  await page.context().close();
+});
+
 test('the form shows the time in words with five next times, and what is wrong with it, while it is typed', async () => {
   const {page, state} = await opened('/schedules', '.dot-link');
   await page.getByRole('button', {name: 'New schedule'}).press('Enter');

@@ -19,6 +19,7 @@ mod api_permissions;
 mod api_questions;
 mod api_runs;
 mod api_scene;
+mod api_schedules;
 mod api_schemathesis;
 mod api_server;
 mod api_sessions;

@@ -385,7 +385,7 @@ export type BoardReason = {
 };
 
 /** The kinds of what a person should do or see. */
-export type BoardReasonKind = "permission" | "question" | "credential" | "budget" | "failed_run" | "failed_delivery" | "schedule_off" | "quarantined_tool";
+export type BoardReasonKind = "permission" | "question" | "credential" | "budget" | "failed_run" | "failed_delivery" | "schedule_off" | "schedule_failed" | "quarantined_tool";
 
 /** A revision of a board: which process counted, and how far. Those of another process cannot be compared. */
 export type BoardRev = string;
@@ -1567,6 +1567,34 @@ export type HookNote = {
  * public host. Rules about domains mean the same by it. */
 export type HostPattern = string;
 
+/** Failures of a schedule that have the same cause, as far as their words tell. */
+export type IncidentInfo = {
+  /** What they have in common: their words without numbers and names. */
+  "signature": string;
+  /** `detected`, `alerted` once somebody was told, `acknowledged` if nobody is to be told again, `resolved`. */
+  "state": string;
+  /** The last failure in words. */
+  "words": string;
+  /** How many there were since it was last resolved. */
+  "count": number;
+  /** The first. */
+  "first": Timestamp;
+  /** The last. */
+  "last": Timestamp;
+};
+
+/** Incidents. */
+export type IncidentList = {
+  /** The incidents, the latest first. */
+  "items": IncidentInfo[];
+};
+
+/** Which incident. */
+export type IncidentSignature = {
+  /** Its signature. */
+  "signature": string;
+};
+
 /** Which requests are meant. */
 export type InquiryListState = "pending" | "answered";
 
@@ -2343,6 +2371,8 @@ export type Origin = {
   "target"?: ChatTarget | null;
   /** What the run may cost. */
   "budget"?: RunBudget | null;
+  /** What its agent reads besides the message. */
+  "context"?: PromptContext;
 } | {
   "kind": "connector";
   /** Which connector. */
@@ -2663,6 +2693,9 @@ export type Problem = {
 };
 
 export type ProcessId = string;
+
+/** How much of what stands around it an agent reads in a run. */
+export type PromptContext = "full" | "light";
 
 /** Providers, and the default model. */
 export type ProviderList = {
@@ -3137,6 +3170,8 @@ export type ScheduleDraft = {
   "gate"?: string | null;
   /** The model. Without one, that of the agent when the schedule is made. */
   "model"?: string | null;
+  /** What the agent reads besides the message: `full` or `light`, which leaves out instructions, rules, skills and memory. */
+  "context"?: string | null;
   /** The chat to which the result is delivered, such as `telegram:123`. Empty: none. */
   "target"?: string | null;
   /** The chat to which failures are told. Empty: none. */
@@ -3197,6 +3232,8 @@ export type ScheduleInfo = {
   "session": string;
   /** The model it was made with. */
   "model"?: string | null;
+  /** `full` or `light`. */
+  "context": string;
   /** Whether it fires. */
   "enabled": boolean;
   /** Why it was switched off. */

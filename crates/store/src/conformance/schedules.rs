@@ -26,6 +26,9 @@ list![
     an_occurrence_is_reviewed_once,
     an_incident_is_counted_resolved_and_silenced,
     a_schedule_that_its_failures_switched_off_is_on_the_board_until_a_person_decides,
+    failures_of_a_schedule_that_had_no_session_are_on_the_board_until_a_run_completes,
+    a_due_time_that_is_over_is_passed_and_not_due_for_ever,
+    what_is_due_now_is_fired_however_often_within_a_moment,
     removing_a_schedule_removes_its_occurrences,
     the_end_of_a_run_makes_schedules_due_that_wait_for_it,
 ];
@@ -428,6 +431,7 @@ fn review(due: Timestamp, incident: Option<IncidentReport>) -> OccurrenceReview 
         disable: None,
         incident,
         outbox: Vec::new(),
+        shown: None,
         at: NOW,
     }
 }
@@ -527,6 +531,136 @@ async fn a_schedule_that_its_failures_switched_off_is_on_the_board_until_a_perso
     assert_eq!(other_name, ["evening: 10 failures"]);
     assert!(write(false, None).await.is_empty(), "paused by a person");
     assert!(write(true, None).await.is_empty(), "resumed");
+}
+
+/// The review of a failure that the board shows in a session of this number.
+fn shown_failure(due: Timestamp, number: u128) -> OccurrenceReview {
+    let FiringWork::Post { open, .. } = message_to(number, "unused") else {
+        panic!("a post opens a session");
+    };
+    let open = open.map(|open| {
+        Box::new(crate::NewSessionRow {
+            connector_key: Some("schedule-failures:sch_a".into()),
+            ..*open
+        })
+    });
+    OccurrenceReview {
+        next_due: None,
+        shown: open,
+        ..review(due, failure(true))
+    }
+}
+
+async fn failures_of_a_schedule_that_had_no_session_are_on_the_board_until_a_run_completes(
+    store: StoreUnderTest,
+) {
+    added(&store, "sch_a", Some(NOW)).await;
+    let fails = async || {
+        let row = store.schedule("sch_a").await.unwrap().unwrap();
+        let due = row.next_due.unwrap();
+        let fired = ScheduleFiring {
+            schedules: vec![row.fired_at(due, Some(Timestamp(due.0 + 60_000)))],
+            work: skip(true),
+            at: NOW,
+        };
+        store.fire(fired).await.unwrap();
+        due
+    };
+    let reviewed = async |review: OccurrenceReview| {
+        assert!(store.review_occurrence(review).await.unwrap());
+        off_on_board(&store).await
+    };
+    let due = fails().await;
+    assert_eq!(
+        reviewed(shown_failure(due, 5)).await,
+        ["morning: it failed"]
+    );
+    assert!(store.session(&session_id(5)).await.unwrap().is_some());
+    let renamed = store.schedule("sch_a").await.unwrap().unwrap();
+    let renamed = ScheduleContent {
+        name: "evening".into(),
+        ..content(renamed.next_due)
+    };
+    let write = store.write_schedule(change("sch_a", Some(1), Some(renamed)));
+    write.await.unwrap();
+    assert_eq!(off_on_board(&store).await, ["evening: it failed"]);
+    let due = fails().await;
+    let completed = OccurrenceReview {
+        next_due: None,
+        ..review(due, None)
+    };
+    assert!(reviewed(completed).await.is_empty(), "a run has completed");
+    // The same session tells the next failure, also if a person has put it away.
+    let deleted = crate::SessionPatch {
+        deleted_at: Some(Some(NOW)),
+        ..Default::default()
+    };
+    store.update(&session_id(5), deleted).await.unwrap();
+    let due = fails().await;
+    assert_eq!(
+        reviewed(shown_failure(due, 6)).await,
+        ["evening: it failed"]
+    );
+    assert!(store.session(&session_id(6)).await.unwrap().is_none());
+    let known = store.acknowledge_incident("sch_a", "failed", None);
+    assert!(known.await.unwrap());
+    assert!(off_on_board(&store).await.is_empty(), "a person knows");
+    let due = fails().await;
+    let off = OccurrenceReview {
+        disable: Some("10 failures".into()),
+        ..shown_failure(due, 7)
+    };
+    assert_eq!(reviewed(off).await, ["evening: 10 failures"]);
+}
+
+async fn a_due_time_that_is_over_is_passed_and_not_due_for_ever(store: StoreUnderTest) {
+    let row = added(&store, "sch_a", Some(NOW)).await;
+    store.fire(firing(&row, skip(false))).await.unwrap();
+    // The clock was set back, and the schedule switched off and on: the same time comes again.
+    let before = ScheduleWrite {
+        at: later(-30),
+        ..change("sch_a", Some(1), Some(content(Some(NOW))))
+    };
+    store.write_schedule(before).await.unwrap();
+    let row = only(store.due_schedules(NOW, 9).await.unwrap());
+    let again = store.fire(firing(&row, skip(false))).await.unwrap();
+    assert_eq!(again, FiringOutcome::Lost);
+    assert_eq!(history(&store, "sch_a").await.len(), 1);
+    assert_eq!(store.next_due().await.unwrap(), Some(minute()));
+}
+
+async fn what_is_due_now_is_fired_however_often_within_a_moment(store: StoreUnderTest) {
+    added(&store, "sch_a", None).await;
+    waits(&store, "sch_b", json!({"event": "run_ended"})).await;
+    open(&store, 1).await;
+    for count in 1..=3 {
+        let row = store.schedule("sch_a").await.unwrap().unwrap();
+        let by_hand = change("sch_a", Some(row.revision), Some(content(Some(NOW))));
+        store.write_schedule(by_hand).await.unwrap();
+        let claimed = claim(&store, &session_id(1)).await;
+        let run = run_id(count);
+        let at = store.session(&session_id(1)).await.unwrap().unwrap().head;
+        let events = vec![
+            started(&session_id(1), at + 1, &run),
+            ended(&session_id(1), at + 2, &run),
+        ];
+        store.append(&claimed, batch(events)).await.unwrap();
+        store.release(claimed).await.unwrap();
+        for row in store.due_schedules(later(1), 9).await.unwrap() {
+            let due = row.next_due.unwrap();
+            let fired = ScheduleFiring {
+                schedules: vec![row.fired_at(due, None)],
+                work: skip(false),
+                at: NOW,
+            };
+            let outcome = store.fire(fired).await.unwrap();
+            assert_eq!(outcome, FiringOutcome::Fired(None), "{count} {}", row.id);
+        }
+        for id in ["sch_a", "sch_b"] {
+            let told = history(&store, id).await.len();
+            assert_eq!(told, usize::try_from(count).unwrap(), "{id}");
+        }
+    }
 }
 
 async fn an_incident_is_counted_resolved_and_silenced(store: StoreUnderTest) {

@@ -1,6 +1,6 @@
 //! Occurrences of schedules: one due time each, with its outcome, and the transaction that fires it.
 
-use rooftree_protocol::{RunId, SessionId, Timestamp};
+use rooftree_protocol::{IncidentInfo, RunId, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{InboxPost, NewSessionRow, OutboxPost, ScheduleRow};
@@ -206,6 +206,8 @@ pub struct OccurrenceReview {
     pub incident: Option<IncidentReport>,
     /// Messages to chats about it.
     pub outbox: Vec<OutboxPost>,
+    /// Shows it on the board: in the session that the schedule had last, else in this one, which is opened then.
+    pub shown: Option<Box<NewSessionRow>>,
     /// Now.
     pub at: Timestamp,
 }
@@ -238,6 +240,20 @@ pub struct IncidentRow {
     pub first_at: Timestamp,
     /// The last.
     pub last_at: Timestamp,
+}
+
+impl IncidentRow {
+    /// The same as clients read it.
+    pub fn info(self) -> IncidentInfo {
+        IncidentInfo {
+            signature: self.signature,
+            state: self.state.word().to_owned(),
+            words: self.words,
+            count: self.count,
+            first: self.first_at,
+            last: self.last_at,
+        }
+    }
 }
 
 /// How an incident is.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rooftree_protocol::{ChatTarget, Mandate, RunStatus, SessionId};
+use rooftree_protocol::{ChatTarget, Mandate, PromptContext, RunStatus, SessionId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,6 +31,9 @@ pub struct SchedulePlan {
     /// The model it was made with. A later change of the default does not change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// What its agent reads besides the message.
+    #[serde(default, skip_serializing_if = "PromptContext::is_full")]
+    pub context: PromptContext,
     /// The most its runs may do, if an agent made it; else what a message of its owner may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<Box<Mandate>>,

@@ -220,7 +220,7 @@ impl BoardReading<'_> {
             children_failed,
             usage: self.used(number)?,
             undelivered: outbox::undelivered(self.connection, &session)?,
-            schedule_off: schedules::switched_off(self.connection, &session)?,
+            schedule_off: schedules::shown_failure(self.connection, &session)?,
             read_upto: read_marks::upto(self.connection, reader, number)?,
             session,
         }))

@@ -32,7 +32,8 @@ pub(crate) fn write(
     let written = write
         .content
         .as_ref()
-        .map(|content| changed(known, write, content));
+        .map(|content| with_free_due(connection, changed(known, write, content), write.at));
+    let written = written.transpose()?;
     match &written {
         Some(row) => put(connection, row)?,
         None => remove(connection, &write.id)?,
@@ -68,7 +69,28 @@ fn changed(
     }
 }
 
-/// Invariant: what its failures switched off stays so on the board until a person switches it on or off.
+/// The row that is due now, as by hand, with a due time of its own: one that has an occurrence would not be fired.
+fn with_free_due(
+    connection: &Connection,
+    row: ScheduleRow,
+    now: Timestamp,
+) -> Result<ScheduleRow, Error> {
+    if row.next_due != Some(now) {
+        return Ok(row);
+    }
+    let sql = "SELECT coalesce(max(due) + 1, ?2) FROM occurrence WHERE schedule = ?1 AND due >= ?2";
+    let free = connection
+        .prepare_cached(sql)?
+        .query_row(params![row.id, now.0], |row| row.get(0))?;
+    let due = Some(Timestamp(free));
+    Ok(ScheduleRow {
+        next_due: due,
+        wake_at: due,
+        ..row
+    })
+}
+
+/// Invariant: what is on the board about its failures stays there until a person switches it on or off.
 fn put(connection: &Connection, row: &ScheduleRow) -> Result<(), Error> {
     connection
         .prepare_cached(
@@ -77,9 +99,9 @@ fn put(connection: &Connection, row: &ScheduleRow) -> Result<(), Error> {
              VALUES (:id, :tenant, :person, :revision, :name, :kind, :plan, :enabled, :disabled_reason,
                  :next_due, :wake_at, :streak, :attempts, :gate_state, :made_by, :created_at, :updated_at,
                  (SELECT off_session FROM schedule
-                     WHERE id = :id AND NOT :enabled AND disabled_reason IS :disabled_reason),
+                     WHERE id = :id AND enabled = :enabled AND disabled_reason IS :disabled_reason),
                  (SELECT off_at FROM schedule
-                     WHERE id = :id AND NOT :enabled AND disabled_reason IS :disabled_reason))",
+                     WHERE id = :id AND enabled = :enabled AND disabled_reason IS :disabled_reason))",
         )?
         .execute(named_params! {
             ":id": row.id,
@@ -169,16 +191,18 @@ pub(crate) fn next_due(connection: &Connection) -> Result<Option<Timestamp>, Err
     Ok(next.map(Timestamp))
 }
 
-/// A schedule that its failures switched off, if its last run was in this session.
-pub(crate) fn switched_off(
+/// A schedule whose failures are shown in this session, those that they switched off first.
+pub(crate) fn shown_failure(
     connection: &Connection,
     session: &Session,
 ) -> Result<Option<BoardScheduleOff>, Error> {
     let found = connection
         .prepare_cached(
-            "SELECT id, name, coalesce(disabled_reason, ''), off_at, count(*) OVER ()
+            "SELECT id, name, coalesce(disabled_reason, (SELECT i.words FROM incident i
+                 WHERE i.schedule = schedule.id AND i.state = 'alerted' ORDER BY i.last_at DESC LIMIT 1), ''),
+                 off_at, count(*) OVER (), enabled
              FROM schedule INDEXED BY schedule_off
-             WHERE tenant = ?1 AND off_session = ?2 ORDER BY off_at, id LIMIT 1",
+             WHERE tenant = ?1 AND off_session = ?2 ORDER BY enabled, off_at, id LIMIT 1",
         )?
         .query_row(
             params![session.account.tenant, session.id.as_str()],
@@ -189,6 +213,7 @@ pub(crate) fn switched_off(
                     reason: row.get(2)?,
                     since: Timestamp(row.get(3)?),
                     count: column::unsigned(row.get(4)?),
+                    is_on: row.get(5)?,
                 })
             },
         );

@@ -67,8 +67,10 @@ pub struct BoardScheduleOff {
     pub reason: String,
     /// How many there are.
     pub count: u64,
-    /// Since when it is off.
+    /// Since when it is off, or fails.
     pub since: Timestamp,
+    /// Whether it is still on: it failed, and there was no chat to tell it.
+    pub is_on: bool,
 }
 
 /// The claim of a session.
@@ -180,6 +182,11 @@ pub fn board_row(
     let (state, waiting) = state(facts, &why, now);
     let owner = facts.claim.as_ref().filter(|claim| claim.is_alive(now));
     let title = session.name.as_deref().unwrap_or(&activity.title);
+    // Nothing was asked in a session that only shows the failures of a schedule.
+    let title = match (&facts.schedule_off, title) {
+        (Some(schedule), "") => schedule.name.as_str(),
+        (_, title) => title,
+    };
     let headline = match why.first() {
         Some(first) if matches!(state, BoardState::NeedsYou) => short(&first.title),
         _ => match activity.headline.shown(now) {
@@ -369,8 +376,13 @@ fn failed_delivery(facts: &BoardFacts) -> Option<BoardReason> {
 fn schedule_off(facts: &BoardFacts) -> Option<BoardReason> {
     let off = facts.schedule_off.as_ref()?;
     let title = format!("{}: {}{}", off.name, off.reason, and_more(off.count));
+    let kind = if off.is_on {
+        BoardReasonKind::ScheduleFailed
+    } else {
+        BoardReasonKind::ScheduleOff
+    };
     Some(BoardReason {
-        kind: BoardReasonKind::ScheduleOff,
+        kind,
         id: off.id.clone(),
         title: short(&title),
         by: facts.session.agent.clone(),

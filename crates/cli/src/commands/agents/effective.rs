@@ -4,13 +4,13 @@ use std::{fmt::Write, sync::Arc};
 
 use rooftree_protocol::{AgentDefinition, Limits, ModelChoice, PermissionMode, Scope};
 use rooftree_providers::{CallRules, Model, Workplace};
-use rooftree_runtime::{Definitions, assembly::known_tools, effective_rights, peers};
+use rooftree_runtime::{Definitions, ModelOptions, assembly::known_tools, effective_rights, peers};
 use rooftree_server::{EffectiveAgentReport, SourcedSetting, ToolReason};
 use rooftree_tools::{PermissionRule, Tool, Toolset, session_tools::REQUEST_PERMISSION};
 use serde::Serialize;
 
 use super::AgentsContext;
-use crate::configured_models;
+use crate::{configured_models, environment::Environment};
 
 /// The effective configuration of one agent.
 #[derive(Serialize)]
@@ -107,6 +107,19 @@ pub fn model_choice(here: &AgentsContext, definition: &AgentDefinition) -> Optio
             .map(|found| found.choice)
     };
     definition.model.clone().or_else(default)
+}
+
+/// The model that a schedule of an agent keeps. None for one that is not known here: the server knows its model.
+pub fn usual_model(agent: &str, is_heartbeat: bool, environment: &Environment) -> Option<String> {
+    let here = AgentsContext::look(environment).ok()?;
+    let definition = here.project.definitions.find(agent).ok()?;
+    let usual = model_choice(&here, &definition)?;
+    if !is_heartbeat || definition.model.is_some() {
+        return Some(usual.to_string());
+    }
+    let resolve = |name: &str| Some(here.models.resolve(name).ok()?.choice);
+    let fast = ModelOptions::fast_model(usual, &here.models.catalog, resolve);
+    Some(fast.to_string())
 }
 
 /// The model it would use; none if it is unavailable. Opening it starts nothing.

@@ -5,6 +5,7 @@ use std::path::Path;
 use rooftree_protocol::{Problem, ScheduleDraft};
 use rooftree_runtime::{Handle, ScheduleDefaults, definitions::DefinitionLibrary};
 
+use super::effective;
 use crate::{
     commands::token::local_owner, environment::Environment, failure, output,
     system_zone::system_zone,
@@ -55,7 +56,10 @@ async fn add(
         zone: system_zone(),
     };
     let gate = draft.gate.clone();
+    let agent = draft.agent.clone().unwrap_or_else(|| name.clone());
+    let is_heartbeat = draft.kind.as_deref() == Some("heartbeat");
     let draft = ScheduleDraft {
+        model: effective::usual_model(&agent, is_heartbeat, environment),
         enabled: if gate.is_some() {
             Some(false)
         } else {

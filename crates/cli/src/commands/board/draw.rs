@@ -169,6 +169,7 @@ fn reason(why: &BoardReason, now: Timestamp) -> StyledLine {
         BoardReasonKind::FailedRun => "run",
         BoardReasonKind::FailedDelivery => "delivery",
         BoardReasonKind::ScheduleOff => "schedule off",
+        BoardReasonKind::ScheduleFailed => "schedule",
         BoardReasonKind::QuarantinedTool => "tool changed",
     };
     let id = format!("{kind} {}", ending(&why.id));

@@ -6,8 +6,12 @@ use rooftree_protocol::{ErrorCode, Principal, Problem};
 use rooftree_runtime::Handle;
 
 use crate::{
-    commands::agents::note_unknown_agent, configured_models::ConfiguredModels,
-    environment::Environment, output, server_connection::socket_path, settings,
+    commands::agents::{effective, note_unknown_agent},
+    configured_models::ConfiguredModels,
+    environment::Environment,
+    output,
+    server_connection::socket_path,
+    settings,
 };
 
 /// Says that an event names a connector or an agent that is not known here: it may be added later.
@@ -35,17 +39,24 @@ pub async fn note_unknown_event(
     Ok(())
 }
 
-/// The model that was named, whole: the server may be started in another directory, with other aliases.
-pub fn known_model(
+/// The model that a schedule keeps. The one that was named is written whole: the server may be started in another
+/// directory, with other aliases. Without a name it is the one that the agent would use now, and a later change of the
+/// default does not change it.
+pub fn kept_model(
     named: Option<String>,
+    (agent, is_heartbeat): (&str, bool),
     environment: &Environment,
 ) -> Result<Option<String>, Problem> {
-    let Some(named) = named else {
-        return Ok(None);
-    };
+    match named {
+        Some(named) => named_model(&named, environment).map(Some),
+        None => Ok(effective::usual_model(agent, is_heartbeat, environment)),
+    }
+}
+
+fn named_model(named: &str, environment: &Environment) -> Result<String, Problem> {
     let settings = settings::load(environment)?;
     let models = ConfiguredModels::of(environment, &settings)?;
-    let choice = models.resolve(&named)?.choice;
+    let choice = models.resolve(named)?.choice;
     if models
         .catalog
         .providers()
@@ -56,7 +67,7 @@ pub fn known_model(
             .cause(format!("model `{named}` names it"))
             .fix("rooftree models list shows models that are known"));
     }
-    Ok(Some(choice.to_string()))
+    Ok(choice.to_string())
 }
 
 /// What to add for a person on whose machine no server runs now.

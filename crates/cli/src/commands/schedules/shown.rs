@@ -113,6 +113,7 @@ fn particulars(info: &ScheduleInfo) -> Vec<(&'static str, String)> {
             (info.kind == "heartbeat").then(|| heartbeat.to_owned()),
         ),
         ("model", info.model.clone()),
+        ("context", usual(&info.context, "full")),
         ("session", usual(&info.session, "new")),
         ("gate", info.gate.clone()),
         ("active hours", info.active_hours.as_ref().map(written)),

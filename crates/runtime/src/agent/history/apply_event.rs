@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, RunId, SessionId, SpawnGroup,
-    Timestamp, ToolCall, ToolResult, Usage,
+    Answer, CallId, EventBody, Lane, Message, Origin, Outcome, Part, PromptContext, RunId,
+    SessionId, SpawnGroup, Timestamp, ToolCall, ToolResult, Usage,
     event::{HookNote, PolicyNote, ReplyRecord, TaskNote, ToolRecord, Verdict},
     file_undo::FileUndo,
 };
@@ -45,9 +45,11 @@ impl History {
         if let (Some(run), Lane::Mail) = (&mut self.run, lane) {
             run.mail = Some(position);
             run.mandate.clone_from(&message.mandate);
-            run.budget = match &message.origin {
-                Origin::Schedule { budget, .. } => *budget,
-                _ => None,
+            (run.budget, run.context) = match &message.origin {
+                Origin::Schedule {
+                    budget, context, ..
+                } => (*budget, *context),
+                _ => (None, PromptContext::Full),
             };
             run.is_directed = message.call.is_some();
             run.hands_back = hand_back::is_request(message);

@@ -248,6 +248,7 @@ async fn forged_by_everybody(payload: &str) -> Vec<String> {
             due: None,
             target: None,
             budget: None,
+            context: Default::default(),
         },
         Origin::System {
             about: payload.to_owned(),

@@ -188,3 +188,36 @@ async fn failures_without_a_chat_of_their_own_are_told_in_the_direct_chat_of_the
     assert_eq!(alerts.len(), 1, "one incident is told once: {told:?}");
     assert_eq!(alerts[0].0, "home:7", "never a group");
 }
+
+#[tokio::test]
+async fn failures_are_told_in_the_chat_for_failures_else_in_that_of_results() {
+    for (target, fail_target, wanted) in [
+        (Some("home:1"), None, "home:1"),
+        (Some("home:1"), Some("home:2"), "home:2"),
+        (None, Some("home:2"), "home:2"),
+        // Nobody reads a chat of a connector that is gone.
+        (None, Some("gone:2"), "home:7"),
+    ] {
+        let runtime = scheduled([say("hi").on("hello").times(9)]).build();
+        with_connector(&runtime, "home").await;
+        speak(&runtime).await;
+        let broken = ScheduleDraft {
+            gate: Some("exit 7".into()),
+            target: target.map(str::to_owned),
+            fail_target: fail_target.map(str::to_owned),
+            ..draft("every 10m")
+        };
+        let added = add(&runtime, &broken).await;
+        for count in 1..=3 {
+            super::fixture::pass_until(&runtime, 600, &added.id, count).await;
+        }
+        let told = outbox(&runtime).await;
+        let alerts: Vec<&str> = told
+            .iter()
+            .filter(|(_, text)| text.contains("morning"))
+            .map(|(chat, _)| chat.as_str())
+            .collect();
+        assert_eq!(alerts, [wanted], "{target:?} {fail_target:?}");
+        runtime.close().await;
+    }
+}

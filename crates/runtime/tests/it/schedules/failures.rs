@@ -1,13 +1,15 @@
 //! Failures: told after two, silent once acknowledged, tried again if no model was reached, switched off after ten.
 
-use rooftree_protocol::{AgentDefinition, Limits, ScheduleDraft};
+use rooftree_protocol::{
+    AgentDefinition, AuthorizedCaller, Limits, Principal, ScheduleDraft, Surface,
+};
 use rooftree_providers::scripted::{ScriptEntry, ScriptedFailureKind, fail, say};
-use rooftree_runtime::{BoardFilter, Clock};
+use rooftree_runtime::{BoardFilter, Clock, ScheduleDefaults};
 use rooftree_store::IncidentState;
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, owner};
 use rooftree_view::board::BoardReasonKind;
 
-use super::fixture::{add, draft, history, live, pass, quiet, scheduled, states};
+use super::fixture::{add, draft, history, live, pass, pass_until, quiet, scheduled, states};
 
 /// A builder with an agent that asks its model only once.
 fn with_worker(entries: impl IntoIterator<Item = ScriptEntry>) -> TestRuntimeBuilder {
@@ -56,6 +58,11 @@ async fn incident(runtime: &TestRuntime, id: &str) -> (IncidentState, u64) {
 
 /// The schedules that the board says are switched off.
 async fn off_on_board(runtime: &TestRuntime) -> Vec<String> {
+    on_board(runtime, BoardReasonKind::ScheduleOff).await
+}
+
+/// The schedules that the board says this about.
+async fn on_board(runtime: &TestRuntime, kind: BoardReasonKind) -> Vec<String> {
     let filter = BoardFilter::default();
     let page = runtime
         .handle
@@ -64,8 +71,8 @@ async fn off_on_board(runtime: &TestRuntime) -> Vec<String> {
         .await
         .unwrap();
     let reasons = page.rows.into_iter().flat_map(|row| row.why);
-    let off = reasons.filter(|why| why.kind == BoardReasonKind::ScheduleOff);
-    off.map(|why| why.id).collect()
+    let meant = reasons.filter(|why| why.kind == kind);
+    meant.map(|why| why.id).collect()
 }
 
 #[tokio::test]
@@ -136,12 +143,11 @@ async fn an_acknowledged_incident_stays_acknowledged() {
         .await
         .unwrap();
     let signature = &found[0].signature;
-    assert!(
-        handle
-            .acknowledge_incident(&owner(), &added.id, signature)
-            .await
-            .unwrap()
-    );
+    let who = owner();
+    let known = handle.acknowledge_incident(&who, &added.id, signature);
+    known.await.unwrap();
+    let unknown = handle.acknowledge_incident(&who, &added.id, "another");
+    assert!(unknown.await.is_err());
     live(&runtime, 1200, 600).await;
     assert_eq!(
         incident(&runtime, &added.id).await,
@@ -196,5 +202,77 @@ async fn a_schedule_whose_agent_is_gone_asks_no_model_and_is_told_once() {
     );
     assert!(runtime.model.requests().is_empty());
     assert!(runtime.clock.now() > added.next_due.unwrap());
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn failures_without_a_run_and_without_a_chat_are_on_the_board() {
+    let runtime = scheduled([]).build();
+    let broken = ScheduleDraft {
+        prompt: None,
+        command: Some("echo no such disk >&2; exit 3".into()),
+        ..draft("every 10m")
+    };
+    let added = add(&runtime, &broken).await;
+    let failing = BoardReasonKind::ScheduleFailed;
+    for count in 1..=9 {
+        pass_until(&runtime, 600, &added.id, count).await;
+        let told = on_board(&runtime, failing).await;
+        assert_eq!(told.len(), usize::from(count > 1), "after {count}");
+    }
+    pass_until(&runtime, 600, &added.id, 10).await;
+    assert!(on_board(&runtime, failing).await.is_empty());
+    assert_eq!(off_on_board(&runtime).await, [added.id.as_str()]);
+    assert!(runtime.model.requests().is_empty());
+    runtime.verify().await;
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_command_that_works_again_takes_its_failures_off_the_board() {
+    let runtime = scheduled([]).build();
+    let broken = ScheduleDraft {
+        prompt: None,
+        command: Some("test -e repaired".into()),
+        ..draft("every 10m")
+    };
+    let added = add(&runtime, &broken).await;
+    for count in 1..=2 {
+        pass_until(&runtime, 600, &added.id, count).await;
+    }
+    let failing = BoardReasonKind::ScheduleFailed;
+    assert_eq!(on_board(&runtime, failing).await, [added.id.as_str()]);
+    std::fs::write(runtime.path().join("repaired"), "").unwrap();
+    pass_until(&runtime, 600, &added.id, 3).await;
+    assert!(on_board(&runtime, failing).await.is_empty());
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn the_schedules_of_a_person_who_is_disabled_ask_no_model() {
+    let runtime = scheduled([say("Done.").times(9)]).build();
+    let caller = AuthorizedCaller::local_owner(Surface::Cli);
+    let invited = runtime.handle.invite_person(&caller, "Ann").await.unwrap();
+    let ann = Principal {
+        person: invited.person.account.person,
+        ..owner()
+    };
+    let defaults = ScheduleDefaults {
+        agent: "lead".into(),
+        cwd: runtime.path().to_owned(),
+        zone: "UTC".into(),
+    };
+    let handle = &runtime.handle;
+    let plan = draft("every 10m");
+    let added = handle.add_schedule(&ann, &plan, defaults).await.unwrap();
+    live(&runtime, 600, 600).await;
+    let disabled = handle.disable_person(&caller, &ann.person);
+    assert!(disabled.await.is_ok());
+    live(&runtime, 600, 600).await;
+    assert_eq!(
+        states(&runtime, &added.id).await,
+        ["completed", "failed blocked_config"]
+    );
+    assert_eq!(runtime.model.requests().len(), 1);
     runtime.close().await;
 }

@@ -1,5 +1,7 @@
 //! Firing: at its time, once, into the right session, with its event, budget and rights.
 
+use std::time::Duration;
+
 use rooftree_protocol::{EventBody, Origin, ScheduleDraft};
 use rooftree_providers::scripted::say;
 use rooftree_runtime::Clock;
@@ -258,5 +260,45 @@ async fn a_schedule_that_waits_for_runs_fires_when_one_ends_and_not_for_its_own(
         let refused = handle.add_schedule(&who, &draft, defaults).await;
         assert!(refused.is_err(), "{on}");
     }
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn what_is_run_by_hand_twice_within_a_moment_runs_twice() {
+    let runtime = scheduled([say("Done.").times(9)]).build();
+    let added = add(&runtime, &draft("every 10m")).await;
+    for count in 1..=3 {
+        let handle = &runtime.handle;
+        handle.run_schedule(&owner(), &added.id).await.unwrap();
+        if count > 1 {
+            // The moment itself has its occurrence: it is due at the next one.
+            runtime.clock.advance(Duration::from_millis(1));
+        }
+        wait(|| async { states(&runtime, &added.id).await == vec!["completed"; count] }).await;
+        quiet(&runtime).await;
+    }
+    pass(&runtime, 600);
+    quiet(&runtime).await;
+    assert_eq!(states(&runtime, &added.id).await, ["completed"; 4]);
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn a_schedule_keeps_the_model_that_was_the_default_when_it_was_made() {
+    let first = scheduled([]).build();
+    let added = add(&first, &draft("every 10m")).await;
+    let made_with = added.model.unwrap();
+    let mut later = scheduled([say("Done.")]);
+    later.models.default = Some("scripted/another".parse().unwrap());
+    let runtime = first.reopen(later).await;
+    pass(&runtime, 600);
+    quiet(&runtime).await;
+    assert_eq!(states(&runtime, &added.id).await, ["completed"]);
+    let asked = &runtime.model.requests()[0];
+    assert!(
+        made_with.ends_with(&asked.model),
+        "{made_with} {}",
+        asked.model
+    );
     runtime.close().await;
 }

@@ -66,3 +66,30 @@ async fn nothing_is_caught_up_if_the_schedule_says_so_or_it_is_too_old() {
         runtime.close().await;
     }
 }
+
+#[tokio::test]
+async fn the_heartbeat_of_an_agent_that_is_caught_up_is_one_message() {
+    let runtime = TestRuntimeBuilder::new([]).build();
+    let mut ids = Vec::new();
+    for name in ["mail", "disk", "weather"] {
+        let beat = ScheduleDraft {
+            name: Some(name.into()),
+            kind: Some("heartbeat".into()),
+            when: None,
+            ..draft("")
+        };
+        ids.push(add(&runtime, &beat).await.id);
+    }
+    pass(&runtime, 5 * 3600 + 600);
+    let runtime = runtime.reopen(scheduled([say("HEARTBEAT_OK")])).await;
+    for _ in 0..31 {
+        pass(&runtime, 10);
+        quiet(&runtime).await;
+    }
+    assert_eq!(runtime.model.requests().len(), 1);
+    for id in &ids {
+        let told = states(&runtime, id).await;
+        assert_eq!(told.last().map(String::as_str), Some("completed"));
+    }
+    runtime.close().await;
+}

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use rooftree_protocol::{
-    AgentDefinition, Command, ErrorCode, Origin, Part, PermissionMode, Principal, ScheduleDraft,
-    Scope, Surface,
+    AgentDefinition, Command, ErrorCode, EventBody, Origin, Part, PermissionMode, Principal,
+    ScheduleDraft, Scope, Surface,
     command::{Address, CommandReply, Delivery, NewSession},
+    message::text_of,
 };
-use rooftree_providers::scripted::{ScriptEntry, call, say};
+use rooftree_providers::scripted::{ScriptEntry, ScriptedFailureKind, call, fail, say};
 use rooftree_runtime::{ScheduleDefaults, schedule_tools};
 use rooftree_store::OutboxFilter;
 use rooftree_testkit::{TestRuntime, TestRuntimeBuilder, owner};
@@ -185,6 +186,135 @@ async fn an_agent_changes_and_removes_only_what_agents_made() {
     runtime.wait_for_run(&session).await;
     let now = runtime.handle.schedule(&owner(), &added.id).await.unwrap();
     assert_eq!((now.rev, now.prompt), (added.rev, added.prompt));
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn the_next_time_that_a_run_chooses_is_clamped_to_a_week_and_counts_if_it_completes() {
+    for (wanted, completes, seconds) in [
+        ("2s", true, 60),
+        ("3h", true, 3 * 3600),
+        ("4w", true, 7 * 86_400),
+        ("3h", false, 12 * 3600),
+    ] {
+        let last = match completes {
+            true => say("Done."),
+            false => fail(ScriptedFailureKind::Refused),
+        };
+        let choose = call("NextCheck", json!({"in": wanted}));
+        let script = [
+            say("").agent("worker").on("Look").turn(1).calls([choose]),
+            last.agent("worker").on("Look").turn(2),
+        ];
+        let runtime = with_agents(script).build();
+        let work = ScheduleDraft {
+            agent: Some("worker".into()),
+            ..draft("every 12h")
+        };
+        let added = add(&runtime, &work).await;
+        pass(&runtime, 12 * 3600);
+        quiet(&runtime).await;
+        let now = runtime.handle.schedule(&owner(), &added.id).await.unwrap();
+        let wait = now.next_due.unwrap().since(added.next_due.unwrap());
+        assert_eq!(wait.as_secs(), seconds, "{wanted} {completes}");
+        runtime.close().await;
+    }
+}
+
+#[tokio::test]
+async fn the_names_that_other_programs_have_for_these_tools_do_what_they_say() {
+    let script = [
+        say("").agent("worker").on("Plan").turn(1).calls([
+            call(
+                "add_cron",
+                json!({"cron": "0 9 * * *", "task": "Sum up.", "name": "digest"}),
+            ),
+            call(
+                "heartbeat_add",
+                json!({"prompt": "Look at the disk.", "name": "disk"}),
+            ),
+            call(
+                "scheduled_sessions_create",
+                json!({"interval": "every 2h", "message": "Tidy.", "title": "tidy"}),
+            ),
+        ]),
+        say("").agent("worker").on("Plan").turn(2).calls([
+            call("cron_read_task", json!({"task_id": "digest"})),
+            call("heartbeat_list", json!({})),
+            call("scheduled_sessions_list", json!({})),
+            call(
+                "scheduled_sessions_update",
+                json!({"id": "tidy", "prompt": "Tidy up well."}),
+            ),
+            call("scheduled_sessions_disable", json!({"id": "tidy"})),
+        ]),
+        say("").agent("worker").on("Plan").turn(3).calls([
+            call("scheduled_sessions_run", json!({"id": "tidy"})),
+            call("scheduled_sessions_enable", json!({"id": "tidy"})),
+            call("scheduled_sessions_run", json!({"id": "tidy"})),
+            call("heartbeat_run", json!({})),
+            call("cron_read_memory", json!({})),
+        ]),
+        say("").agent("worker").on("Plan").turn(4).calls([
+            call("cron_delete_task", json!({"id": "digest"})),
+            call("heartbeat_remove", json!({"id": "disk"})),
+            call("scheduled_sessions_delete", json!({"id": "tidy"})),
+        ]),
+        say("Planned.").agent("worker").on("Plan").turn(5),
+        say("").agent("worker").on("Tidy").turn(1).calls([
+            call("cron_write_memory", json!({"content": "tidied"})),
+            call("cron_read_memory", json!({})),
+        ]),
+        say("Tidied.").agent("worker").times(9),
+    ];
+    let runtime = with_agents(script).build();
+    let session = runtime.post_as("worker", "Plan it.").await;
+    runtime.wait_for_run(&session).await;
+    let events = runtime.events(&session).await;
+    let results: Vec<String> = events
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::ToolCompleted(record) => Some(text_of(&record.content)),
+            _ => None,
+        })
+        .collect();
+    let wanted = [
+        "digest (sch_",
+        "disk (sch_",
+        "tidy (sch_",
+        "digest (sch_",
+        "disk (sch_",
+        "tidy (sch_",
+        "tidy (sch_",
+        "tidy (sch_",
+        "is switched off",
+        "tidy (sch_",
+        "tidy is due now",
+        "disk is due now",
+        "was not started by a schedule",
+        "Removed digest",
+        "Removed disk",
+        "Removed tidy",
+    ];
+    assert_eq!(results.len(), wanted.len(), "{results:#?}");
+    // Calls that only read are made at the same time, and end in any order.
+    let lists = 3..6;
+    for (number, (told, words)) in results.iter().zip(wanted).enumerate() {
+        let is_told = lists.contains(&number) || told.contains(words);
+        assert!(is_told, "{words}: {told}");
+    }
+    for (shown, hidden) in [
+        ("digest (sch_", "tidy"),
+        ("disk (sch_", "tidy"),
+        ("tidy (sch_", "?"),
+    ] {
+        let mut lists = results[lists.clone()].iter();
+        let found = lists.any(|told| told.contains(shown) && !told.contains(hidden));
+        assert!(found, "{shown}: {results:#?}");
+    }
+    assert!(results[7].contains("switched off"), "{}", results[7]);
+    assert!(runtime.handle.schedules(&owner()).await.unwrap().is_empty());
+    quiet(&runtime).await;
     runtime.close().await;
 }
 

@@ -11,7 +11,7 @@ import {agentBadge} from './agent_badge.js';
 import {inquiryCard} from './inquiry_card.js';
 
 /** The screen that a reason is dealt with on. @type {Record<string, string>} */
-const REASON_PLACES = {credential: '/settings#keys', failed_delivery: '/connectors', schedule_off: '/schedules'};
+const REASON_PLACES = {credential: '/settings#keys', failed_delivery: '/connectors', schedule_off: '/schedules', schedule_failed: '/schedules'};
 
 /** @param {any} row @returns {any} */
 export function boardRow(row) {
@@ -99,7 +99,7 @@ async function showReasons(row, place) {
 function reasonWords(kind) {
   return {
     credential: 'Key missing or refused:', budget: 'Budget spent:', failed_run: 'Failed:', failed_delivery: 'Not delivered:',
-    schedule_off: 'Schedule switched off:', quarantined_tool: 'Tool changed:',
+    schedule_off: 'Schedule switched off:', schedule_failed: 'Schedule failed:', quarantined_tool: 'Tool changed:',
   }[kind] ?? '';
 }
 

@@ -1,7 +1,7 @@
 // Schedules: what runs when, what came of it, and what to do about it; a form with a preview of the next times.
 // @ts-check
 
-import {newKey, pathOf, post, remove} from '../api.js';
+import {get, newKey, pathOf, post, remove} from '../api.js';
 import {app, may} from '../app.js';
 import {confirmAction, note} from '../dialog.js';
 import {fill, h, keyed, setText} from '../dom.js';
@@ -95,7 +95,26 @@ class Schedules extends View {
     const newest = schedule.last ?? all.at(-1);
     last.classList.toggle('trouble', Boolean(newest && isTrouble(newest)));
     fill(last, newest ? [`Last: ${occurrenceWords(newest)}, ${since(newest.ended ?? newest.due)} `, newest.session ? h('a', {href: `/s/${newest.session}`}, 'Open') : null,
-      schedule.streak > 1 ? ` · ${schedule.streak} failures in a row` : ''] : 'It has not run yet.');
+      schedule.streak > 1 ? ` · ${schedule.streak} failures in a row ` : '',
+      schedule.streak > 0 ? h('button', {type: 'button', class: 'ghost small', 'aria-label': `What failed: ${schedule.name}`, onclick: () => this.failures(schedule)}, 'What failed') : null] : 'It has not run yet.');
+  }
+
+  /** Its failures by their cause. @param {any} schedule */
+  async failures(schedule) {
+    /** @type {any[]} */
+    let items = [];
+    if (!await attempt(async () => { items = (await get(pathOf`/schedules/${schedule.id}/incidents`)).items; })) return;
+    const rows = items.map((/** @type {any} */ one) => {
+      const state = h('small', {class: 'muted'}, incidentWords(one));
+      const quiet = h('button', {type: 'button', class: 'small', onclick: async () => {
+        quiet.disabled = true;
+        if (await attempt(() => post(pathOf`/schedules/${schedule.id}/acknowledge`, {signature: one.signature}, {key: newKey()}))) setText(state, incidentWords({...one, state: 'acknowledged'}));
+        else quiet.disabled = false;
+      }}, 'Do not tell me again');
+      const isOpen = one.state === 'detected' || one.state === 'alerted';
+      return h('li', null, h('p', null, one.words), state, ' ', isOpen && may('chat') ? quiet : null);
+    });
+    note(`What failed: ${schedule.name}`, rows.length ? h('ul', {class: 'incidents'}, rows) : h('p', null, 'Nothing is noted.'));
   }
 
   /** @param {any} schedule @param {string} what */
@@ -117,6 +136,13 @@ function dot(one, zone) {
   const parts = [h('i', {class: `dot-run ${one.execution}`}), h('i', {class: `dot-message ${one.delivery}`})];
   return h('li', null, one.session ? h('a', {class: 'dot-link', href: `/s/${one.session}`, title: words, 'aria-label': words}, parts)
     : h('button', {type: 'button', class: 'dot-link', title: words, 'aria-label': words, onclick: () => note('What happened', h('p', null, `${words}.`))}, parts));
+}
+
+/** @param {any} one */
+function incidentWords(one) {
+  const states = {detected: 'not told yet', alerted: 'told', acknowledged: 'told to nobody', resolved: 'over'};
+  const state = states[/** @type {keyof typeof states} */ (one.state)] ?? one.state;
+  return `${one.count === 1 ? 'once' : `${one.count} times`}, last ${agoWords(one.last)}, ${state}`;
 }
 
 /** @param {number} at */

@@ -37,6 +37,9 @@ pub(crate) fn fire(
             return Ok(FiringOutcome::Lost);
         }
     }
+    if !failpoint::is_without("occurrence") && has_passed(connection, firing)? {
+        return Ok(FiringOutcome::Lost);
+    }
     let session = match &firing.work {
         FiringWork::Post { open, post, .. } => Some(posted(connection, open.as_deref(), post)?),
         FiringWork::Command | FiringWork::Skip { .. } => None,
@@ -52,18 +55,32 @@ pub(crate) fn fire(
     Ok(FiringOutcome::Fired(session))
 }
 
-/// Whether a schedule is as it was read, and no process has fired this due time.
+/// Whether a schedule is as it was read.
 fn is_current(connection: &Connection, fired: &FiredSchedule) -> Result<bool, Error> {
     let sql = "SELECT 1 FROM schedule
-         WHERE id = ?1 AND revision = ?2 AND (?3 IS NULL OR (enabled = 1 AND next_due = ?3))
-             AND NOT EXISTS (SELECT 1 FROM occurrence WHERE schedule = ?1 AND due = ?4)";
+         WHERE id = ?1 AND revision = ?2 AND (?3 IS NULL OR (enabled = 1 AND next_due = ?3))";
     let values = params![
         fired.id,
         column::signed(fired.revision),
-        fired.at_due.map(|at| at.0),
-        fired.due.0
+        fired.at_due.map(|at| at.0)
     ];
     Ok(connection.prepare_cached(sql)?.exists(values)?)
+}
+
+/// Whether one of the due times has an occurrence already, as after the clock was set back.
+///
+/// Invariant: such a schedule is due at its next time then. Otherwise it would be due for ever and never fire.
+fn has_passed(connection: &Connection, firing: &ScheduleFiring) -> Result<bool, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT 1 FROM occurrence WHERE schedule = ?1 AND due = ?2")?;
+    let mut has_any = false;
+    for fired in &firing.schedules {
+        if statement.exists(params![fired.id, fired.due.0])? {
+            advance(connection, fired)?;
+            has_any = true;
+        }
+    }
+    Ok(has_any)
 }
 
 /// Opens the session if it is new and posts the message.

@@ -51,6 +51,16 @@ pub(crate) fn resolve(connection: &Connection, schedule: &str) -> Result<(), Err
     Ok(())
 }
 
+/// Failures of a schedule that is on are not shown any more: a run has completed, or a person knows of them.
+pub(super) fn show_no_more(connection: &Connection, schedule: &str) -> Result<(), Error> {
+    connection
+        .prepare_cached(
+            "UPDATE schedule SET off_session = NULL, off_at = NULL WHERE id = ?1 AND enabled = 1",
+        )?
+        .execute([schedule])?;
+    Ok(())
+}
+
 /// The incidents of a schedule, the latest first.
 pub(crate) fn list(connection: &Connection, schedule: &str) -> Result<Vec<IncidentRow>, Error> {
     let sql = "SELECT * FROM incident WHERE schedule = ?1 ORDER BY last_at DESC, signature";
@@ -76,6 +86,7 @@ pub(crate) fn acknowledge(
         )?
         .execute(params![schedule, signature])?;
     if changed > 0 {
+        show_no_more(connection, schedule)?;
         audit::add_some(connection, entry)?;
     }
     Ok(changed > 0)

@@ -4,12 +4,13 @@ use rooftree_protocol::{
     ErrorCode, Event, EventBody, RunId, RunStatus, SessionId, Timestamp, event::RunEnd,
 };
 use rooftree_stdx::shorten::shorten_first_line;
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::incidents;
 use crate::{
-    Error, OccurrenceFilter, OccurrenceReview, OccurrenceRow, OccurrenceState, OccurrenceUpdate,
-    sqlite::{column, outbox},
+    Error, NewSessionRow, OccurrenceFilter, OccurrenceReview, OccurrenceRow, OccurrenceState,
+    OccurrenceUpdate, SessionPatch,
+    sqlite::{column, outbox, sessions},
 };
 
 /// Letters of an answer that an occurrence keeps.
@@ -226,8 +227,8 @@ pub(crate) fn review(connection: &Connection, review: &OccurrenceReview) -> Resu
     if !is_new {
         return Ok(false);
     }
-    if review.disable.is_some() {
-        show_off(connection, review)?;
+    if review.disable.is_some() || review.shown.is_some() {
+        show(connection, review)?;
     }
     connection
         .prepare_cached(
@@ -246,7 +247,10 @@ pub(crate) fn review(connection: &Connection, review: &OccurrenceReview) -> Resu
         ])?;
     match &review.incident {
         Some(report) => incidents::report(connection, &review.schedule, report, review.at)?,
-        None => incidents::resolve(connection, &review.schedule)?,
+        None => {
+            incidents::resolve(connection, &review.schedule)?;
+            incidents::show_no_more(connection, &review.schedule)?;
+        }
     }
     for post in &review.outbox {
         outbox::post(connection, post)?;
@@ -254,18 +258,38 @@ pub(crate) fn review(connection: &Connection, review: &OccurrenceReview) -> Resu
     Ok(true)
 }
 
-/// Remembers where it is shown that a schedule is switched off: in the tree of the last session that it had.
-fn show_off(connection: &Connection, review: &OccurrenceReview) -> Result<(), Error> {
+/// Remembers where the failures of a schedule are shown: in the tree of the last session that it had, else in the one
+/// that is opened for it.
+fn show(connection: &Connection, review: &OccurrenceReview) -> Result<(), Error> {
+    let last: Option<String> = connection
+        .prepare_cached(
+            "SELECT root.id FROM occurrence o JOIN session s ON s.id = o.session
+                 JOIN session root ON root.number = coalesce(s.root_number, s.number)
+             WHERE o.schedule = ?1 AND root.deleted_at IS NULL ORDER BY o.due DESC LIMIT 1",
+        )?
+        .query_row([&review.schedule], |row| row.get(0))
+        .optional()?;
+    let session = match (last, &review.shown) {
+        (None, Some(new)) => Some(reopened(connection, new)?),
+        (last, _) => last,
+    };
     connection
         .prepare_cached(
-            "UPDATE schedule SET off_at = ?2, off_session =
-                 (SELECT root.id FROM occurrence o JOIN session s ON s.id = o.session
-                      JOIN session root ON root.number = coalesce(s.root_number, s.number)
-                  WHERE o.schedule = ?1 ORDER BY o.due DESC LIMIT 1)
-             WHERE id = ?1 AND enabled = 1",
+            "UPDATE schedule SET off_at = ?2, off_session = ?3 WHERE id = ?1 AND enabled = 1",
         )?
-        .execute(params![review.schedule, review.at.0])?;
+        .execute(params![review.schedule, review.at.0, session])?;
     Ok(())
+}
+
+/// The session of this key, which is shown again if it was deleted.
+fn reopened(connection: &Connection, new: &NewSessionRow) -> Result<String, Error> {
+    let session = sessions::open(connection, new)?.id;
+    let patch = SessionPatch {
+        deleted_at: Some(None),
+        ..SessionPatch::default()
+    };
+    sessions::update(connection, &session, &patch)?;
+    Ok(session.to_string())
 }
 
 fn all(mut rows: rusqlite::Rows<'_>) -> Result<Vec<OccurrenceRow>, Error> {

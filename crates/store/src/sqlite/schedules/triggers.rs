@@ -6,8 +6,11 @@ use super::occurrences::OccurrenceStep;
 use crate::Error;
 
 /// Invariant: a run that a schedule of kind `event` began makes none due, so that they do not begin each other forever.
-const RUN_ENDED: &str = "UPDATE schedule SET next_due = :at, wake_at = :at WHERE id IN (
-         SELECT p.id FROM session s JOIN schedule p INDEXED BY schedule_event
+/// Invariant: a moment that has an occurrence is no due time again, so an event in the same millisecond is not lost.
+const RUN_ENDED: &str = "UPDATE schedule SET (next_due, wake_at) =
+         (SELECT free, free FROM (SELECT coalesce(max(o.due) + 1, :at) AS free FROM occurrence o
+             WHERE o.schedule = schedule.id AND o.due >= :at))
+     WHERE id IN (SELECT p.id FROM session s JOIN schedule p INDEXED BY schedule_event
              ON p.tenant = s.tenant AND p.person = s.person
          WHERE s.number = :session AND s.root_number IS NULL AND p.kind = 'event' AND p.enabled = 1
              AND p.plan ->> '$.kind.on.event' = 'run_ended'

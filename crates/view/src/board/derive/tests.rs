@@ -612,6 +612,7 @@ fn a_schedule_that_its_failures_switched_off_needs_a_person() {
             reason: "10 failures in a row".into(),
             count: 1,
             since: NOW,
+            is_on: false,
         }),
         ..facts(Vec::new())
     };
@@ -625,4 +626,26 @@ fn a_schedule_that_its_failures_switched_off_needs_a_person() {
         (BoardReasonKind::ScheduleOff, "sch_1")
     );
     assert_eq!(why.title, "morning: 10 failures in a row");
+}
+
+#[test]
+fn a_session_that_only_shows_failures_of_a_schedule_has_its_name() {
+    let off = BoardScheduleOff {
+        id: "sch_1".into(),
+        name: "morning".into(),
+        reason: "gate_error: exit code 2".into(),
+        count: 1,
+        since: NOW,
+        is_on: true,
+    };
+    let mut facts = BoardFacts {
+        schedule_off: Some(off),
+        ..facts(Vec::new())
+    };
+    facts.activity.title.clear();
+    facts.session.name = None;
+    let row = row(&facts);
+    assert_eq!(row.title, "morning");
+    assert_eq!(row.why[0].kind, BoardReasonKind::ScheduleFailed);
+    assert_eq!(row.headline, "morning: gate_error: exit code 2");
 }
