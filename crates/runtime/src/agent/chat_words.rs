@@ -75,7 +75,7 @@ fn failure(code: Option<ErrorCode>) -> &'static str {
     }
 }
 
-/// The reason without the command-line flags that would allow the call: nobody types them in a chat.
+/// The reason without the command-line flags that would allow the call: a person in a chat types none.
 fn without_flags(reason: &str) -> &str {
     reason.split_once("; --").map_or(reason, |(why, _)| why)
 }
