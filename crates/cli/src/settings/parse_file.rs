@@ -322,7 +322,7 @@ mod tests {
             (
                 "permission.deny = ['Bsh(rm *)']",
                 "`deny`: `Bsh(rm *)` names no tool",
-                "tools are ",
+                "did you mean `Bash`?",
             ),
             (
                 "limits.timeout = 'soon'",
