@@ -179,7 +179,7 @@ fn a_chat_that_is_not_there_and_a_name_that_is_taken_are_refused() {
         unknown.code == 0 && unknown.err.contains("rooftree agents list"),
         "{unknown:?}"
     );
-    let taken = add(&["--name", "One"]).ended(2);
+    let taken = add(&["--name", "One"]).ended(1);
     assert!(taken.contains("rooftree schedules rm"), "{taken}");
     let named = json(&desk, &["list"]);
     assert_eq!(named.as_array().unwrap().len(), 1, "{named}");

@@ -42,9 +42,8 @@ async fn refuse_taken_name(
     }
     let message = format!("there is a schedule `{name}` already");
     let problem = Problem::new(ErrorCode::Conflict, message);
-    Err(problem
-        .fix("choose another name, or remove that schedule")
-        .into())
+    let fix = format!("choose another name, or remove it: rooftree schedules rm {name}");
+    Err(problem.fix(fix).into())
 }
 
 async fn refuse_unknown_connector(
