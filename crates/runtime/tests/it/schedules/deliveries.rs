@@ -200,6 +200,7 @@ async fn failures_are_told_in_the_chat_for_failures_else_in_that_of_results() {
     ] {
         let runtime = scheduled([say("hi").on("hello").times(9)]).build();
         with_connector(&runtime, "home").await;
+        with_connector(&runtime, "gone").await;
         speak(&runtime).await;
         let broken = ScheduleDraft {
             gate: Some("exit 7".into()),
@@ -208,6 +209,7 @@ async fn failures_are_told_in_the_chat_for_failures_else_in_that_of_results() {
             ..draft("every 10m")
         };
         let added = add(&runtime, &broken).await;
+        without_connector(&runtime, "gone").await;
         for count in 1..=3 {
             super::fixture::pass_until(&runtime, 600, &added.id, count).await;
         }
