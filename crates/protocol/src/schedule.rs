@@ -223,7 +223,7 @@ pub struct OccurrenceInfo {
 pub struct IncidentInfo {
     /// What they have in common: their words without numbers and names.
     pub signature: String,
-    /// `detected`, `alerted` once somebody was told, `acknowledged` if nobody is to be told again, `resolved`.
+    /// `detected`; `alerted` after an alert was sent; `acknowledged` when a person silenced its alerts; `resolved`.
     pub state: String,
     /// The last failure in words.
     pub words: String,

@@ -1571,7 +1571,7 @@ export type HostPattern = string;
 export type IncidentInfo = {
   /** What they have in common: their words without numbers and names. */
   "signature": string;
-  /** `detected`, `alerted` once somebody was told, `acknowledged` if nobody is to be told again, `resolved`. */
+  /** `detected`; `alerted` after an alert was sent; `acknowledged` when a person silenced its alerts; `resolved`. */
   "state": string;
   /** The last failure in words. */
   "words": string;

@@ -195,7 +195,7 @@ async fn failures_are_told_in_the_chat_for_failures_else_in_that_of_results() {
         (Some("home:1"), None, "home:1"),
         (Some("home:1"), Some("home:2"), "home:2"),
         (None, Some("home:2"), "home:2"),
-        // Nobody reads a chat of a connector that is gone.
+        // A removed connector cannot deliver, so the owner's direct chat gets the alert.
         (None, Some("gone:2"), "home:7"),
     ] {
         let runtime = scheduled([say("hi").on("hello").times(9)]).build();
